@@ -96,6 +96,11 @@ async fn sign_ins_and_reads_are_noted_and_make_nothing_grow() {
         let read = gateway.call("GET", &business.path("accounts"), Some(gateway.admin_token()), None).await;
         assert_eq!(read.status, 200, "{}", read.body);
     }
+    // In whatever way the path is written, the account is named.
+    let encoded = format!("{}/orders", business.path("accounts").replace("ptr_", "ptr%5F"));
+    assert_eq!(gateway.call("GET", &encoded, Some(gateway.admin_token()), None).await.status, 200);
+    let orders = entries(gateway, Some(&business.id), "order.listed").await;
+    assert_eq!(orders[0]["detail"]["what"], json!([format!("{}/orders", business.path("accounts"))]));
     let reads = entries(gateway, Some(&business.id), "account.read").await;
     assert!(reads.len() <= ENTRIES_MAX, "{reads:?}");
     assert_eq!(reads[0]["detail"]["what"], json!([business.path("accounts")]));

@@ -189,7 +189,8 @@ fn note_refused(app: &App, by: Actor, asked: &str, error: &ContractAdminError) {
     };
     let subject = intent.unwrap_or_else(|| by.subject.clone());
     let at = app.searcher.clock.now();
-    app.accesses.note(Access { at, actor: by, action: "contract.refused", subject, what: Some(what) });
+    let what = Some(what);
+    app.accesses.note(Access { at, actor: by, action: "contract.refused", subject, what, names_all: false });
 }
 
 /// The refusal of a load; where values of vocabularies would go, with who uses each.

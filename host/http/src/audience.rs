@@ -85,13 +85,14 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let mut counted = Counted::default();
+    let params = params.ok();
     let answer = async {
-        let (caller, request) = audience.receive(params.ok(), request, &mut counted).await?;
+        let (caller, request) = audience.receive(params.as_ref(), request, &mut counted).await?;
         let _slot = match &audience.in_flight {
             Some(slots) => Some(slots.try_take(&caller).ok_or(Code::Overloaded)?),
             None => None,
         };
-        let read = audience.reads.find(&request);
+        let read = audience.reads.find(&request, params.as_ref());
         let change = audience.changes.ask(&request).map_err(too_many)?;
         let response = next.run(request).await;
         change.into_iter().for_each(|change| audience.changes.count(change, response.status()));
@@ -115,7 +116,7 @@ impl Audience {
     /// The request with its body, and who sends it.
     async fn receive(
         &self,
-        params: Option<RawPathParams>,
+        params: Option<&RawPathParams>,
         request: Request,
         counted: &mut Counted,
     ) -> Result<(String, Request), Refusal> {
@@ -151,7 +152,7 @@ impl Entry {
     /// is: the caller's, or the network's that it comes from.
     async fn open(
         &self,
-        params: Option<RawPathParams>,
+        params: Option<&RawPathParams>,
         network: IpAddr,
         request: &mut Request,
         counted: &mut Counted,
@@ -174,7 +175,7 @@ impl Entry {
         let caller = access.admit(request.headers(), required).await?;
         route_scopes::require(&caller, request)?;
         if required == Role::Partner {
-            let account = params.as_ref().and_then(|params| params.iter().find(|(name, _)| *name == ACCOUNT));
+            let account = params.and_then(|params| params.iter().find(|(name, _)| *name == ACCOUNT));
             // A route that names no account is nobody's.
             if !account.is_some_and(|(_, account)| caller.acts_for(account)) {
                 return Err(not_this_account());

@@ -193,7 +193,7 @@ impl Stranger {
         let subject = actor.subject.clone();
         let actor = Actor { from: self.0.map(|network| network.0.to_string()), ..actor };
         let at = app.searcher.clock.now();
-        app.accesses.note(Access { at, actor, action, subject, what: Some(what.to_owned()) });
+        app.accesses.note(Access { at, actor, action, subject, what: Some(what.to_owned()), names_all: false });
     }
 }
 
