@@ -12,6 +12,7 @@ mod endless_token;
 mod example_keys;
 mod huge_commission;
 mod leaked_secret;
+mod ledger_beside_links;
 mod ledger_divided;
 mod link_hijack;
 mod memory_of_instances;

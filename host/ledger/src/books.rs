@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Account, Correction, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
 use crate::completion::ReportKey;
-use intent_gateway_domain::chain::ChainCheck;
+use intent_gateway_domain::chain::{ChainCheck, Link};
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
@@ -191,6 +191,28 @@ pub struct CorrectedEntries {
     pub replacement: Entry,
 }
 
+/// An entry as a store keeps it. A store may keep more than an entry says, which no link covers.
+#[derive(Clone, Debug)]
+pub struct StoredEntry {
+    /// Its place.
+    pub number: u64,
+    /// Its link; `None` where that cannot be read.
+    pub link: Option<Link>,
+    /// What it says; `None` where that cannot be read.
+    pub entry: Option<Entry>,
+    /// How many entries of its order come before it, as it is kept; `None` where the store does not keep that.
+    pub turn: Option<u64>,
+    /// Whether all that is kept is what is written for such an entry.
+    pub is_as_written: bool,
+}
+
+impl From<Entry> for StoredEntry {
+    fn from(entry: Entry) -> Self {
+        let link = Link { hash: entry.hash, key: entry.key };
+        Self { number: entry.number, link: Some(link), entry: Some(entry), turn: None, is_as_written: true }
+    }
+}
+
 /// Where the ledger is kept.
 pub trait Books: Deliveries + Send + Sync {
     /// Books a batch in one transaction, at most [`BATCH_MAX`] at once; one answer for each, in their order. Of several
@@ -214,6 +236,16 @@ pub trait Books: Deliveries + Send + Sync {
 
     /// Entries after a number, in the order of the ledger, at most `limit` and [`ENTRIES_READ_MAX`].
     fn entries(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
+
+    /// As [`entries`](Self::entries), for a verification: one that cannot be read is there, too. By default they are what
+    /// [`entries`](Self::entries) gives, for a store that keeps nothing beside them.
+    fn stored(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<StoredEntry>, StoreError>> {
+        let entries = self.entries(after, limit);
+        Box::pin(async move {
+            let entries = entries.await?;
+            Ok::<_, StoreError>(entries.into_iter().map(StoredEntry::from).collect::<Vec<_>>())
+        })
+    }
 
     /// As [`entries`](Self::entries), of one partner and one month.
     fn entries_of<'a>(

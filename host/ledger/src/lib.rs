@@ -31,7 +31,7 @@ mod verify;
 
 pub use books::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, FoundBy,
-    KnownOrder, MONTHS_READ_MAX, OrderQuery, ReportDesk, ReportedOrder, Unbookable,
+    KnownOrder, MONTHS_READ_MAX, OrderQuery, ReportDesk, ReportedOrder, StoredEntry, Unbookable,
 };
 pub use entry::{Account, Entry, EntryKind, Judge, Leg, Posting, chain, genesis, link};
 pub use month::{InvalidMonth, Month};

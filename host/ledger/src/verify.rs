@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::posting::{charge_legs, negate};
-use super::{Entry, EntryKind, Leg, Month, Posting, TrialBalance};
+use super::{Entry, EntryKind, Leg, Month, Posting, StoredEntry, TrialBalance};
 use intent_gateway_domain::anchor::{Anchor, AnchorCheck, AnchorFault, Head};
-use intent_gateway_domain::chain::{BrokenChain, ChainCheck, ChainKeys, Links};
+use intent_gateway_domain::chain::{BrokenChain, ChainCheck, ChainKeys, Link, Links};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::money::{AMOUNT_MAX, Paise};
@@ -25,6 +25,22 @@ pub enum Fault {
     /// It is not what was anchored.
     #[error(transparent)]
     Anchor(#[from] AnchorFault),
+    /// It is there and cannot be read, so its link cannot be checked.
+    #[error("entry {0} cannot be read")]
+    Unreadable(u64),
+    /// Something is kept with it that it does not say, or in another way than entries are written; its link does not cover that.
+    #[error("entry {0} is kept with values that are not its own")]
+    OtherValues(u64),
+    /// It is not kept at its place among the entries of its order.
+    #[error("entry {entry} is kept as number {found} of its order, counted from 0; it is number {expected}")]
+    Turn {
+        /// The entry.
+        entry: u64,
+        /// How many entries of its order come before it.
+        expected: u64,
+        /// What is kept.
+        found: u64,
+    },
     /// Its debits are not its credits.
     #[error("the legs of entry {0} do not sum to zero")]
     Unbalanced(u64),
@@ -124,6 +140,8 @@ struct Latest {
     month: Month,
     mirror: Digest,
     reversed: bool,
+    /// Entries of the order so far.
+    entries: u64,
 }
 
 /// Looks at one entry after the other, so that a ledger need not be in memory. About 100 bytes are kept for each order.
@@ -156,6 +174,33 @@ impl Verifier {
         };
         verifier.faults.extend(verifier.chain.check_start().err().map(Fault::from));
         verifier
+    }
+
+    /// Takes the next entry as it is kept.
+    pub fn take_stored(&mut self, stored: &StoredEntry) {
+        let StoredEntry { number, link, entry, turn, is_as_written } = stored;
+        let Some(entry) = entry else { return self.pass(*number, *link) };
+        let expected = self.orders.get(&order(&entry.posting)).map_or(0, |latest| latest.entries);
+        self.take(entry);
+        if !is_as_written {
+            self.fault(Fault::OtherValues(*number));
+        }
+        if let Some(found) = turn.filter(|turn| *turn != expected) {
+            self.fault(Fault::Turn { entry: *number, expected, found });
+        }
+    }
+
+    /// Goes past an entry that cannot be read. What is owed is not known from there on.
+    fn pass(&mut self, number: u64, link: Option<Link>) {
+        self.entries += 1;
+        self.owed = None;
+        self.fault(Fault::Unreadable(number));
+        if let Err(broken) = self.chain.pass(number, link) {
+            self.fault(broken.into());
+        }
+        if let Some(Err(differs)) = link.map(|link| self.anchors.take(number, link.hash, self.owed)) {
+            self.fault(differs.into());
+        }
     }
 
     /// Takes the next entry.
@@ -218,8 +263,10 @@ impl Verifier {
             self.fault(Fault::Month(*number));
         }
         let mirror = mirror(posting, &posting.legs);
-        let latest = Latest { number: *number, month: posting.month, mirror, reversed: false };
-        let before = self.orders.insert(order(posting), latest);
+        let order = order(posting);
+        let entries = self.orders.get(&order).map_or(0, |latest| latest.entries) + 1;
+        let latest = Latest { number: *number, month: posting.month, mirror, reversed: false, entries };
+        let before = self.orders.insert(order, latest);
         if let Some(Latest { number: first, reversed: false, .. }) = before {
             self.fault(Fault::BookedTwice { entry: *number, first });
         }
@@ -227,10 +274,15 @@ impl Verifier {
 
     fn reverse(&mut self, entry: &Entry, of: u64) {
         let Entry { number, posting, .. } = entry;
-        let Some(latest) = self.orders.get_mut(&order(posting)).filter(|latest| latest.number == of) else {
+        let Some(latest) = self.orders.get_mut(&order(posting)) else {
             self.fault(Fault::NothingReversed { entry: *number, of });
             return;
         };
+        latest.entries += 1;
+        if latest.number != of {
+            self.fault(Fault::NothingReversed { entry: *number, of });
+            return;
+        }
         let before = std::mem::replace(latest, Latest { reversed: true, ..*latest });
         if before.reversed {
             self.fault(Fault::ReversedTwice { entry: *number, of });

@@ -127,6 +127,17 @@ impl ChainCheck {
         self.start.map_or(Ok(()), |start| self.check_end_of_plain(&start))
     }
 
+    /// Goes past an entry that cannot be read, by its link where that can be.
+    ///
+    /// # Errors
+    /// [`BrokenChain::Gap`] when it stands at another place.
+    pub fn pass(&mut self, number: u64, link: Option<Link>) -> Result<(), BrokenChain> {
+        let expected = self.number.saturating_add(1);
+        self.number = number;
+        self.hash = link.map_or(self.hash, |link| link.hash);
+        if number == expected { Ok(()) } else { Err(BrokenChain::Gap { expected, found: number }) }
+    }
+
     /// Where the chain is as long as its start says, its end must be the one that the start names.
     fn check_end_of_plain(&self, start: &ChainStart) -> Result<(), BrokenChain> {
         if start.number == self.number && start.hash != self.hash {

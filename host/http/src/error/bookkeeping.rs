@@ -13,6 +13,9 @@ const ENTRY_TAKEN_BACK: &str = "ENTRY_TAKEN_BACK";
 /// The entry takes another one back.
 const ENTRY_IS_REVERSAL: &str = "ENTRY_IS_REVERSAL";
 
+/// The entry is not as it was booked.
+const ENTRY_UNSOUND: &str = "ENTRY_UNSOUND";
+
 impl From<AnchorError> for Refusal {
     fn from(error: AnchorError) -> Self {
         let said = "What was anchored cannot be read, or was changed; the gateway's log says where.";
@@ -29,12 +32,13 @@ impl From<BookkeepingError> for Refusal {
             }
             BookkeepingError::IsReversal(_) => Self::conflict(ENTRY_IS_REVERSAL, said),
             BookkeepingError::NotStanding { .. } => Self::conflict(ENTRY_TAKEN_BACK, said),
+            BookkeepingError::Unsound(_) => Self::conflict(ENTRY_UNSOUND, said),
             BookkeepingError::Refused(refusal) => refuse_document(refusal),
             BookkeepingError::UnknownIntent(_) => {
                 Self::new(Code::InvalidRequest).message(said).with_code(Code::InvalidIntent.as_str())
             }
             BookkeepingError::Store(StoreError::Busy) => Self::new(Code::Overloaded).internal(detail),
-            BookkeepingError::Unsound(_) | BookkeepingError::Statement(_) | BookkeepingError::Store(_) => {
+            BookkeepingError::Statement(_) | BookkeepingError::Store(_) => {
                 Self::new(Code::InternalError).internal(detail)
             }
         }

@@ -157,7 +157,7 @@ pub(super) async fn show_entry(
         (status = 200, description = "The reversal", body = EntryBody),
         (status = 400, description = "`INVALID_REQUEST`: the reason", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody),
-        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody),
+        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; `ENTRY_UNSOUND`; nothing changed", body = ErrorBody),
     )
 )]
 pub(super) async fn take_back(
@@ -185,7 +185,7 @@ pub(super) async fn take_back(
         (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT`: a status is to be \
             corrected and no contract of the intent is live", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody),
-        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody),
+        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; `ENTRY_UNSOUND`; nothing changed", body = ErrorBody),
     )
 )]
 pub(super) async fn correct(

@@ -10,7 +10,7 @@ use super::{Bookkeeping, BookkeepingError};
 use crate::completion::{Amounts, Report};
 use crate::{
     CorrectedEntries, CorrectionError, ENTRIES_READ_MAX, Entry, EntryKind, Judge, JudgedReport, Posting,
-    REASON_MAX_CHARS, correct, post, reverse,
+    REASON_MAX_CHARS, StoredEntry, correct, post, reverse,
 };
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::money::{AMOUNT_MAX, Paise};
@@ -34,15 +34,25 @@ impl Bookkeeping {
     /// One entry.
     ///
     /// # Errors
-    /// [`BookkeepingError::UnknownEntry`].
+    /// [`BookkeepingError::UnknownEntry`], and [`BookkeepingError::Unsound`] where it cannot be read.
     pub async fn entry(&self, number: u64) -> Result<Entry, BookkeepingError> {
+        self.stored(number).await?.entry.ok_or(BookkeepingError::Unsound(number))
+    }
+
+    /// One entry that is to be taken back: as it was written, for a reversal repeats it.
+    async fn entry_as_written(&self, number: u64) -> Result<Entry, BookkeepingError> {
+        let StoredEntry { entry, is_as_written, .. } = self.stored(number).await?;
+        entry.filter(|_| is_as_written).ok_or(BookkeepingError::Unsound(number))
+    }
+
+    async fn stored(&self, number: u64) -> Result<StoredEntry, BookkeepingError> {
         let unknown = BookkeepingError::UnknownEntry(number);
         // Stores keep numbers as signed ones.
         let Some(before) = number.checked_sub(1).filter(|_| i64::try_from(number).is_ok()) else {
             return Err(unknown);
         };
-        let found = self.books.entries(before, 1).await?.pop();
-        found.filter(|entry| entry.number == number).ok_or(unknown)
+        let found = self.books.stored(before, 1).await?.pop();
+        found.filter(|stored| stored.number == number).ok_or(unknown)
     }
 
     /// The entry that took this one back; `None` while it stands, and for a reversal.
@@ -62,7 +72,7 @@ impl Bookkeeping {
     /// # Errors
     /// [`BookkeepingError`].
     pub async fn take_back(&self, number: u64, reason: &str, actor: &Actor) -> Result<Entry, BookkeepingError> {
-        let entry = self.entry(number).await?;
+        let entry = self.entry_as_written(number).await?;
         let reversal = reverse(&entry, reason, self.clock.now()).map_err(refuse)?;
         self.require_standing(&entry).await?;
         self.record("ledger.reversal_ordered", &entry, actor, json!({"entry": number, "reason": reason})).await?;
@@ -86,7 +96,7 @@ impl Bookkeeping {
         reason: &str,
         actor: &Actor,
     ) -> Result<CorrectedEntries, BookkeepingError> {
-        let entry = self.entry(number).await?;
+        let entry = self.entry_as_written(number).await?;
         let replacement = self.replacement(&entry, amendment)?;
         let correction = correct(&entry, replacement, reason).map_err(refuse)?;
         self.require_standing(&entry).await?;

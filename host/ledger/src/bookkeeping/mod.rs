@@ -68,7 +68,7 @@ pub enum BookkeepingError {
     /// A status is to be corrected, and no contract of the intent is live to say what it means.
     #[error("there is no intent `{0}`")]
     UnknownIntent(String),
-    /// The entry is not as an entry is made.
+    /// The entry is not as an entry is made, or cannot be read; a verification says what is wrong.
     #[error("entry {0} of the ledger is not sound")]
     Unsound(u64),
     /// The entries do not add up to a statement.

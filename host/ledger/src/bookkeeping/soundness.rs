@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Books, ENTRIES_READ_MAX, Entry, Fault, Verification, Verifier, genesis};
+use crate::{Books, ENTRIES_READ_MAX, Fault, StoredEntry, Verification, Verifier, genesis};
 use intent_gateway_domain::anchor::{Anchor, AnchorFault};
 use intent_gateway_domain::chain::BrokenChain;
 use intent_gateway_domain::digest::Digest;
@@ -71,25 +71,25 @@ impl Soundness {
 /// is expected. It takes about 100 bytes for each order.
 ///
 /// # Errors
-/// [`StoreError`] when entries cannot be read; what is wrong with them is no error.
+/// [`StoreError`] when the store fails; what is wrong with entries is no error, nor that one cannot be read.
 pub async fn verify(books: &dyn Books, anchors: &[Anchor], expected: Option<Mark>) -> Result<Soundness, StoreError> {
     let (last, _) = books.head().await?;
     let mut verifier = Verifier::new(books.chain().await?, anchors);
     let (mut after, mut seen) = (0, expected.is_none_or(|mark| mark == Mark::from((0, genesis()))));
     while after < last {
-        let page = books.entries(after, ENTRIES_READ_MAX).await?;
+        let page = books.stored(after, ENTRIES_READ_MAX).await?;
         let Some(newest) = page.last() else { break };
         after = newest.number;
-        for entry in page.iter().take_while(|entry| entry.number <= last) {
-            verifier.take(entry);
-            seen |= expected == Some(mark(entry));
+        for stored in page.iter().take_while(|stored| stored.number <= last) {
+            verifier.take_stored(stored);
+            seen |= mark(stored).is_some_and(|mark| expected == Some(mark));
         }
     }
     Ok(Soundness { found: verifier.finish(), missing: expected.filter(|_| !seen) })
 }
 
-fn mark(entry: &Entry) -> Mark {
-    Mark { number: entry.number, hash: entry.hash }
+fn mark(stored: &StoredEntry) -> Option<Mark> {
+    stored.link.map(|link| Mark { number: stored.number, hash: link.hash })
 }
 
 /// The stable code of a fault (docs/ledger.md).
@@ -106,6 +106,9 @@ pub fn fault_code(fault: &Fault) -> &'static str {
         Fault::Anchor(AnchorFault::Missing(_)) => "ANCHOR_MISSING",
         Fault::Anchor(AnchorFault::Other(_)) => "ANCHOR_DIFFERS",
         Fault::Anchor(AnchorFault::OtherSum(_)) => "ANCHOR_SUM_DIFFERS",
+        Fault::Unreadable(_) => "ENTRY_UNREADABLE",
+        Fault::OtherValues(_) => "OTHER_VALUES",
+        Fault::Turn { .. } => "WRONG_TURN",
         Fault::Unbalanced(_) => "UNBALANCED",
         Fault::Legs(_) => "WRONG_LEGS",
         Fault::Amount(_) => "AMOUNT_OUT_OF_RANGE",
@@ -123,7 +126,10 @@ pub fn fault_entry(fault: &Fault) -> u64 {
     match *fault {
         Fault::Chain(broken) => broken.entry(),
         Fault::Anchor(differs) => differs.entry(),
-        Fault::Unbalanced(entry)
+        Fault::Unreadable(entry)
+        | Fault::OtherValues(entry)
+        | Fault::Turn { entry, .. }
+        | Fault::Unbalanced(entry)
         | Fault::Legs(entry)
         | Fault::Amount(entry)
         | Fault::Month(entry)

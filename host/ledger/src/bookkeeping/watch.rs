@@ -1,7 +1,7 @@
 //! Follows the ledger entry by entry, for as long as it grows: its links and its sum, against what is anchored of them. It takes
 //! next to no memory, for what orders have to do with each other is not looked at: [`verify`](super::verify) does that.
 
-use crate::{Books, ENTRIES_READ_MAX, Entry, Fault};
+use crate::{Books, ENTRIES_READ_MAX, Fault, StoredEntry};
 use intent_gateway_domain::anchor::{Anchor, AnchorCheck, Head};
 use intent_gateway_domain::chain::ChainCheck;
 use intent_gateway_domain::money::Paise;
@@ -36,19 +36,23 @@ impl LedgerWatch {
     /// [`StoreError`] when the ledger cannot be read; what was taken until then is not taken again.
     pub async fn advance(&mut self, books: &dyn Books) -> Result<Option<Fault>, StoreError> {
         while self.fault.is_none() {
-            let page = books.entries(self.holds.number, ENTRIES_READ_MAX).await?;
+            let page = books.stored(self.holds.number, ENTRIES_READ_MAX).await?;
             if page.is_empty() {
                 break;
             }
-            self.fault = page.iter().try_for_each(|entry| self.take(entry)).err();
+            self.fault = page.iter().try_for_each(|stored| self.take(stored)).err();
         }
         Ok(self.fault)
     }
 
-    fn take(&mut self, entry: &Entry) -> Result<(), Fault> {
+    fn take(&mut self, stored: &StoredEntry) -> Result<(), Fault> {
+        let entry = stored.entry.as_ref().ok_or(Fault::Unreadable(stored.number))?;
         let owed = self.holds.owed.and_then(|owed| owed.checked_add(entry.posting.commission()?));
         self.chain.take(entry)?;
         self.anchors.take(entry.number, entry.hash, owed)?;
+        if !stored.is_as_written {
+            return Err(Fault::OtherValues(entry.number));
+        }
         self.holds = Head { number: entry.number, hash: entry.hash, owed };
         Ok(())
     }

@@ -176,7 +176,8 @@ fn a_server_that_is_first_named_after_going_live_waits_for_a_review() {
         block_on(world.onboarding.connections.register(account, &endpoint("b"), &asked)).expect("taken");
         by_probe(world, account);
     };
-    let ways: [&dyn Fn(&World, &PartnerId); 3] = [&by_link, &by_probe, &moved];
+    type Way<'a> = &'a dyn Fn(&World, &PartnerId);
+    let ways: [Way<'_>; 3] = [&by_link, &by_probe, &moved];
     for name_it in ways {
         let world = World::new();
         let account = world.live();

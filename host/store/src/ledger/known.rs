@@ -38,7 +38,7 @@ const LAST_BOOKED_OF_MANY: &str = concat!(
      CROSS JOIN LATERAL (SELECT ",
     columns!(),
     " FROM ledger WHERE partner = the_partner AND intent = the_intent AND external_id = the_external_id \
-     AND reverses = 0 ORDER BY turn DESC LIMIT 1) AS booked"
+     AND kind < 2 ORDER BY turn DESC LIMIT 1) AS booked"
 );
 
 impl SqlStore {

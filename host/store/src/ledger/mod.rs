@@ -25,7 +25,7 @@ use intent_gateway_domain::store::{Kind, StoreError};
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder,
-    Month, OrderQuery, Posting, TrialBalance, Verification, Verifier, genesis, link, reverse,
+    Month, OrderQuery, Posting, StoredEntry, TrialBalance, Verification, Verifier, genesis, link, reverse,
 };
 
 use crate::chains::{self, Chains};
@@ -52,11 +52,12 @@ const LATEST: &str = concat!(
     columns!(),
     " FROM ledger WHERE partner = $1 AND intent = $2 AND external_id = $3 ORDER BY turn DESC LIMIT 1"
 );
-/// What was last booked for an order, whether or not it stands.
+/// What was last booked for an order, whether or not it stands. A booking is told by its kind, which its link covers, and not by
+/// `reverses`: whoever owns the database could hide it so.
 const LAST_BOOKED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM ledger WHERE partner = $1 AND intent = $2 AND external_id = $3 AND reverses = 0 ORDER BY turn DESC LIMIT 1"
+    " FROM ledger WHERE partner = $1 AND intent = $2 AND external_id = $3 AND kind < 2 ORDER BY turn DESC LIMIT 1"
 );
 /// The same for many orders at once, and the last entry of all under the number 0.
 const HEAD_AND_LAST_BOOKED: &str = concat!(
@@ -68,7 +69,7 @@ const HEAD_AND_LAST_BOOKED: &str = concat!(
      CROSS JOIN LATERAL (SELECT ",
     columns!(),
     " FROM ledger WHERE partner = the_partner AND intent = the_intent AND external_id = the_external_id \
-     AND reverses = 0 ORDER BY turn DESC LIMIT 1) AS booked"
+     AND kind < 2 ORDER BY turn DESC LIMIT 1) AS booked"
 );
 const INSERT: &str = concat!(
     "INSERT INTO ledger (",
@@ -86,7 +87,7 @@ impl SqlStore {
     /// Follows the ledger from its first entry on, as it is at this moment, and says what is wrong with it.
     ///
     /// # Errors
-    /// [`StoreError`] when the engine fails or an entry cannot be read.
+    /// [`StoreError`] when the engine fails. That an entry cannot be read is a fault of the ledger.
     pub async fn verify_ledger(&self) -> Result<Verification, StoreError> {
         let mut tx = self.engine.read().await.map_err(EngineError::into_store)?;
         let found = follow(&mut tx, &self.chains).await;
@@ -170,6 +171,15 @@ impl Books for SqlStore {
             self.read_entries(PAGE, values).await
         };
         read.map(|entries| entries.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn stored(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<StoredEntry>, StoreError>> {
+        let read = async move {
+            let values = vec![Value::number(after)?, limit.min(ENTRIES_READ_MAX).into()];
+            let rows = self.engine.query(PAGE, values).await?;
+            rows.iter().map(row::stored).collect::<Result<Vec<_>, EngineError>>()
+        };
+        read.map(|stored| stored.map_err(EngineError::into_store)).boxed()
     }
 
     fn entries_of<'a>(
@@ -273,12 +283,17 @@ async fn book_on_postgres(engine: &Postgres, batch: Batch, keys: &ChainKeys) -> 
     Ok(answers)
 }
 
-/// Commits what was done, or gives up what was not.
+/// Commits what was done, or gives up what was not. A turn, or the place of what takes an entry back, that is taken is one that
+/// somebody has written past the gateway: the entry does not stand as it seems, and a verification says why.
 async fn finish<T>(tx: Tx, done: Result<Option<T>, EngineError>) -> Result<Option<T>, EngineError> {
     match done {
         Ok(Some(done)) => {
             tx.commit().await?;
             Ok(Some(done))
+        }
+        Err(EngineError::Taken) => {
+            tx.rollback().await;
+            Ok(None)
         }
         other => {
             tx.rollback().await;
@@ -340,9 +355,9 @@ pub(crate) async fn follow(tx: &mut Tx, chains: &Chains) -> Result<Verification,
             return Ok(verifier.finish());
         }
         for row in &rows {
-            let entry = row::entry(row)?;
-            after = entry.number;
-            verifier.take(&entry);
+            let stored = row::stored(row)?;
+            after = stored.number;
+            verifier.take_stored(&stored);
         }
     }
 }

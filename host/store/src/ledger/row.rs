@@ -4,7 +4,7 @@ use intent_gateway_domain::chain::{Link, Linked as _};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
-use intent_gateway_ledger::{Account, Entry, EntryKind, Judge, Leg, Posting};
+use intent_gateway_ledger::{Account, Entry, EntryKind, Judge, Leg, Posting, StoredEntry};
 
 use crate::chains;
 use crate::error::{Cause, EngineError};
@@ -114,6 +114,39 @@ pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
     };
     let Link { hash, key } = chains::parse(&row.text(21)?)?;
     Ok(Entry { number: row.number(0)?, posting, hash, key })
+}
+
+/// An entry as its row has it, for a verification.
+///
+/// # Errors
+/// [`EngineError`] when even its number cannot be read.
+pub(super) fn stored(row: &Row) -> Result<StoredEntry, EngineError> {
+    let (number, turn) = (row.number(0)?, turn(row).ok());
+    let link = row.text(21).and_then(|text| chains::parse(&text)).ok();
+    let entry = match entry(row) {
+        Ok(entry) => Some(entry),
+        Err(error) => {
+            // No louder: there may be as many as there are entries, and the verification names them.
+            tracing::debug!(number, error = &error as &dyn std::error::Error, "an entry of the ledger cannot be read");
+            None
+        }
+    };
+    let is_as_written = match (&entry, turn) {
+        (Some(entry), Some(turn)) => is_as_written(row, entry, turn),
+        _ => false,
+    };
+    Ok(StoredEntry { number, link, entry, turn, is_as_written })
+}
+
+/// Whether each column holds what [`values`] gives for the entry, those included that no link covers.
+fn is_as_written(row: &Row, entry: &Entry, turn: u64) -> bool {
+    // Nothing is written for an entry whose legs are not those of its kind; a verification tells of these by themselves.
+    let Ok(values) = values(entry, turn) else { return true };
+    values.iter().zip(&row.0).all(|(written, kept)| match (written, kept) {
+        // What is missing in a row is missing text.
+        (Value::Integer(None), Value::Text(None)) => true,
+        _ => written == kept,
+    })
 }
 
 /// The legs, if any of them is of an amount.

@@ -28,11 +28,11 @@ const MONTHS: &str = "WITH RECURSIVE months (month) AS (SELECT MAX(month) FROM l
 const BALANCES: &str = "SELECT partner, CAST(SUM(receivable) AS BIGINT), CAST(SUM(revenue) AS BIGINT) FROM ledger \
                         WHERE number > $1 AND number <= $2 GROUP BY partner";
 const ANY_SINCE: &str = "SELECT number FROM ledger WHERE number > $1 AND number <= $2 AND posted_at_ms >= $3 LIMIT 1";
-/// Of the entries that stand: bookings that no reversal refers to.
+/// Of the entries that stand: bookings that no reversal refers to. The kinds are those that links cover.
 const DELIVERED: &str = "SELECT partner, intent, status, COUNT(*), COUNT(late_minutes), \
                          CAST(COALESCE(SUM(late_minutes), 0) AS BIGINT) FROM ledger AS booking \
-                         WHERE number > $1 AND number <= $2 AND posted_at_ms >= $3 AND reverses = 0 AND NOT EXISTS \
-                         (SELECT 1 FROM ledger AS reversal WHERE reversal.reverses > 0 \
+                         WHERE number > $1 AND number <= $2 AND posted_at_ms >= $3 AND kind < 2 AND NOT EXISTS \
+                         (SELECT 1 FROM ledger AS reversal WHERE reversal.reverses > 0 AND reversal.kind >= 2 \
                          AND reversal.reverses = booking.number) GROUP BY partner, intent, status";
 
 impl SqlStore {

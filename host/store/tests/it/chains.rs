@@ -10,8 +10,8 @@ use intent_gateway_domain::money::Paise;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Change, Store as _};
 use intent_gateway_domain::vault::Vault;
-use intent_gateway_ledger::bookkeeping::{self, LedgerWatch, fault_code};
-use intent_gateway_ledger::{Books as _, genesis, link};
+use intent_gateway_ledger::bookkeeping::{self, LedgerWatch, fault_code, fault_entry};
+use intent_gateway_ledger::{Booked, Books as _, Fault, genesis, link};
 use intent_gateway_store::{BackupError, SqlStore};
 use intent_gateway_testing::entropy::NoRandomness;
 
@@ -23,6 +23,9 @@ on_both_engines!(
     entries_from_before_a_rotation_hold,
     whoever_has_no_key_reads_and_adds_nothing,
     amounts_of_an_entry_without_legs_are_found,
+    what_no_link_covers_is_found,
+    a_hidden_booking_is_not_booked_again,
+    an_entry_that_cannot_be_read_is_told_by_its_number,
     a_record_that_was_removed_is_not_made_anew,
     the_ledger_is_compared_with_its_anchors_as_it_grows,
 );
@@ -131,6 +134,74 @@ async fn amounts_of_an_entry_without_legs_are_found(database: Database) {
     force(&database, "UPDATE ledger SET kind = 0, receivable = 5, revenue = -5 WHERE number = 1;").await;
     let faults = store.verify_ledger().await.expect("it reads").faults;
     assert_eq!(faults.iter().map(fault_code).collect::<Vec<_>>(), ["ENTRY_CHANGED", "WRONG_LEGS"]);
+}
+
+/// Lets the ledger take values that its checks refuse.
+fn unchecked(database: &Database) -> &'static str {
+    if database.file().is_some() {
+        "PRAGMA ignore_check_constraints = ON;"
+    } else {
+        "ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ledger_check1; \
+         ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ledger_check2; \
+         ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ledger_stand_in_check;"
+    }
+}
+
+/// What is wrong with the ledger: codes and entries.
+async fn faults(store: &SqlStore) -> Vec<(&'static str, u64)> {
+    let told = |found: &[Fault]| found.iter().map(|fault| (fault_code(fault), fault_entry(fault))).collect::<Vec<_>>();
+    let of_store = told(&store.verify_ledger().await.expect("it reads").faults);
+    let of_books = told(&bookkeeping::verify(store, &[], None).await.expect("it reads").found.faults);
+    assert_eq!(of_store, of_books, "both ways say the same");
+    of_store
+}
+
+async fn what_no_link_covers_is_found(database: Database) {
+    let store = database.open().await;
+    add(&store, &["BK-1", "BK-2", "BK-3"]).await;
+    assert_eq!(faults(&store).await, []);
+    for (column, forged, code) in [
+        ("turn", "2", "WRONG_TURN"),
+        ("reverses", "9", "OTHER_VALUES"),
+        ("reason", "'forged words'", "OTHER_VALUES"),
+        ("stand_in", "stand_in + 2", "OTHER_VALUES"),
+        ("hash", "UPPER(hash)", "OTHER_VALUES"),
+    ] {
+        let kept = format!("CREATE TABLE kept AS SELECT {column} AS value FROM ledger WHERE number = 2;");
+        let change = format!("{kept} UPDATE ledger SET {column} = {forged} WHERE number = 2;");
+        force(&database, &format!("{} {change}", unchecked(&database))).await;
+        let found = faults(&store).await;
+        assert!(found.contains(&(code, 2)), "{column}: {found:?}");
+        let mut watch = LedgerWatch::begin(&store, &[]).await.expect("it reads");
+        let watched = watch.advance(&store).await.expect("it reads");
+        assert_eq!(watched.is_some(), column != "turn", "what orders have to do with each other is not watched");
+        let back = format!("UPDATE ledger SET {column} = (SELECT value FROM kept) WHERE number = 2; DROP TABLE kept;");
+        force(&database, &format!("{} {back}", unchecked(&database))).await;
+        assert_eq!(faults(&store).await, [], "{column}");
+    }
+}
+
+async fn a_hidden_booking_is_not_booked_again(database: Database) {
+    let store = database.open().await;
+    add(&store, &["BK-1"]).await;
+    let hide = "UPDATE ledger SET reverses = 1000001, turn = 8 WHERE number = 1;";
+    force(&database, &format!("{} {hide}", unchecked(&database))).await;
+    let answers = store.book(vec![charge("BK-1", 100_000)]).await.expect("it answers");
+    assert!(!matches!(answers[..], [Booked::First(_)]), "{answers:?}");
+    assert_eq!(faults(&store).await, [("OTHER_VALUES", 1), ("WRONG_TURN", 1)]);
+}
+
+async fn an_entry_that_cannot_be_read_is_told_by_its_number(database: Database) {
+    let store = database.open().await;
+    add(&store, &["BK-1", "BK-2", "BK-3"]).await;
+    force(&database, "UPDATE ledger SET judge = 'no version' WHERE number = 2;").await;
+    assert_eq!(faults(&store).await, [("ENTRY_UNREADABLE", 2)]);
+    let mut watch = LedgerWatch::begin(&store, &[]).await.expect("it reads");
+    let watched = watch.advance(&store).await.expect("it reads");
+    assert_eq!(watched, Some(Fault::Unreadable(2)));
+    // A readable one that says something else is another matter.
+    force(&database, "UPDATE ledger SET judge = '9.9.9' WHERE number = 2;").await;
+    assert_eq!(faults(&store).await, [("ENTRY_CHANGED", 2)]);
 }
 
 async fn a_record_that_was_removed_is_not_made_anew(database: Database) {
