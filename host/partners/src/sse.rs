@@ -129,8 +129,9 @@ impl EventReader {
             }
             b"retry" => {
                 let text = std::str::from_utf8(&line[value_at..]).unwrap_or_default();
-                if let Ok(millis) = text.parse() {
-                    self.retry = Some(Duration::from_millis(millis).min(RETRY_MAX));
+                // Digits alone; of those, only too many are refused, and they ask for longer than the bound.
+                if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+                    self.retry = Some(text.parse().map_or(RETRY_MAX, Duration::from_millis).min(RETRY_MAX));
                 }
             }
             // Comments, event names and unknown fields: MCP gives them no meaning.
@@ -175,6 +176,13 @@ mod tests {
         assert_eq!(found, Ok(vec![]));
         assert_eq!(reader.last_id(), Some("a"));
         assert_eq!(reader.retry(), Some(RETRY_MAX));
+        for (written, wait) in
+            [("+5", None), ("", None), ("0", Some(Duration::ZERO)), (&"9".repeat(30), Some(RETRY_MAX))]
+        {
+            let mut reader = EventReader::new(1_000);
+            assert_eq!(events(&mut reader, &[format!("retry: {written}\n").as_bytes()]), Ok(vec![]));
+            assert_eq!(reader.retry(), wait, "{written}");
+        }
         // An event that was cut off does not count, or it would be missing from the resumed stream.
         assert_eq!(events(&mut reader, &[b"id: b\ndata: cut"]), Ok(vec![]));
         assert_eq!(reader.last_id(), Some("a"));
