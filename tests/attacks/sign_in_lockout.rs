@@ -68,9 +68,8 @@ async fn guesses_from_many_networks_keep_nobody_out_who_was_here() {
         let body = json!({"email": OWNER, "code": code});
         post_from([127, 0, 0, network], gateway, "sign-up/verify", &body, None).await
     };
-    let ask = async |network: u8| {
-        post_from([127, 0, 0, network], gateway, "sign-in", &json!({"email": OWNER}), None).await
-    };
+    let ask =
+        async |network: u8| post_from([127, 0, 0, network], gateway, "sign-in", &json!({"email": OWNER}), None).await;
     // Two networks use up one code after the other, until the next one has to wait for its turn.
     for _ in 0..5 {
         assert_eq!(ask(2).await, 202);

@@ -74,12 +74,7 @@ impl Accounts {
     /// [`OnboardingError::Refused`] for an address that is malformed or of a free-mail provider, or a bad name;
     /// [`OnboardingError::TooMany`] where the code before was used or tried too often, and it is the turn of the next only when
     /// its time is over: at most [`CODE_TTL_MS`], and after more than [`CODES_PER_WINDOW_MAX`] codes within an hour alone.
-    pub async fn sign_up(
-        &self,
-        email: &str,
-        business_name: &str,
-        network: &str,
-    ) -> Result<CodeSent, OnboardingError> {
+    pub async fn sign_up(&self, email: &str, business_name: &str, network: &str) -> Result<CodeSent, OnboardingError> {
         let email = corporate(email)?;
         let business_name = business_name.trim();
         if business_name.is_empty() || business_name.chars().count() > BUSINESS_NAME_MAX_CHARS {
@@ -104,12 +99,7 @@ impl Accounts {
         self.send_code(email, if known { CodePurpose::SignIn } else { CodePurpose::Nothing }, network).await
     }
 
-    async fn send_code(
-        &self,
-        email: String,
-        purpose: CodePurpose,
-        network: &str,
-    ) -> Result<CodeSent, OnboardingError> {
+    async fn send_code(&self, email: String, purpose: CodePurpose, network: &str) -> Result<CodeSent, OnboardingError> {
         self.keeper
             .step(async || {
                 let now = self.keeper.now();

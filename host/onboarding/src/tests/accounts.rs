@@ -2,7 +2,9 @@ use futures_executor::block_on;
 
 use super::world::{World, actor};
 use crate::OnboardingError;
-use crate::accounts::{CODE_TRIES_ALL_MAX, CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS, ENTERED_FROM_MAX};
+use crate::accounts::{
+    CODE_TRIES_ALL_MAX, CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS, ENTERED_FROM_MAX,
+};
 use intent_gateway_testing::mail::code_in;
 
 const EMAIL: &str = "ops@coolcar.example";
@@ -238,10 +240,12 @@ fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
         step();
         world.store.take_work()
     };
-    let asking = |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_in(email, HERE)).expect("sent")));
+    let asking =
+        |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_in(email, HERE)).expect("sent")));
     assert_eq!(asking(EMAIL), asking("nobody@coolcar.example"));
-    let signing_up =
-        |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_up(email, "CoolCar", HERE)).expect("sent")));
+    let signing_up = |email: &str| {
+        counted(&|| drop(block_on(world.onboarding.accounts.sign_up(email, "CoolCar", HERE)).expect("sent")))
+    };
     assert_eq!(signing_up(EMAIL), signing_up("another@coolcar.example"));
     let entering = |client_id: &str| {
         counted(&|| assert!(refused(block_on(world.onboarding.credentials.authenticate(client_id, "wrong")))))
@@ -253,7 +257,8 @@ fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
 #[test]
 fn nobody_learns_whether_an_address_has_an_account() {
     let world = World::new();
-    let sent = block_on(world.onboarding.accounts.sign_in("nobody@coolcar.example", HERE)).expect("answered as any other");
+    let sent =
+        block_on(world.onboarding.accounts.sign_in("nobody@coolcar.example", HERE)).expect("answered as any other");
     assert_eq!(sent.email, "nobody@coolcar.example");
     assert!(world.mails().is_empty());
     for code in ["000000", "", "abc"] {

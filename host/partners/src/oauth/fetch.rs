@@ -102,7 +102,7 @@ impl FetchedAnswer {
 
     /// The body of a document that holds no secret: what is wrong with it may be told.
     pub(super) fn document<T: DeserializeOwned>(&self) -> Result<T, LinkFailure> {
-        serde_json::from_slice(&self.body).map_err(|error| protocol(&format!("its metadata cannot be read: {error}")))
+        self.object().map_err(|error| protocol(&format!("its metadata cannot be read: {error}")))
     }
 
     /// The body of a success, of which nothing is told where it is wrong; else the refusal that it stands for. Some
@@ -114,7 +114,7 @@ impl FetchedAnswer {
         if !self.status.is_success() {
             return Err(protocol(&format!("HTTP status {} without an error code", self.status.as_u16())));
         }
-        serde_json::from_slice(&self.body).map_err(|_| protocol(&format!("the answer is no {what}")))
+        self.object().map_err(|_| protocol(&format!("the answer is no {what}")))
     }
 
     /// The refusal that the body reports, if it does (RFC 6749, 5.2).
@@ -124,11 +124,20 @@ impl FetchedAnswer {
             error: Option<String>,
         }
 
-        let code = serde_json::from_slice::<Refusal>(&self.body).ok()?.error?;
+        let code = self.object::<Refusal>().ok()?.error?;
         // What the grammar allows, without the space: it is shown in logs and answers.
         let is_code = (1..=ERROR_CODE_MAX_BYTES).contains(&code.len())
             && code.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
         Some(if is_code { LinkFailure::Refused { code } } else { protocol("an error code that is none") })
+    }
+
+    /// The body, where it is an object. Of an array, serde would take the members by their order.
+    fn object<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        let body = self.body.trim_ascii_start();
+        if body.first().is_some_and(|first| *first != b'{') {
+            return Err(serde::de::Error::custom("expected an object"));
+        }
+        serde_json::from_slice(body)
     }
 }
 
@@ -139,5 +148,31 @@ pub(super) fn link_failure(failure: CallFailure) -> LinkFailure {
         CallFailure::Unreachable(reason) if reason == NO_PUBLIC_ADDRESS => LinkFailure::AddressRefused(reason),
         CallFailure::Unreachable(reason) => LinkFailure::Unreachable(reason),
         failure => protocol(&failure.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Pair {
+        first: u8,
+        second: Option<u8>,
+    }
+
+    fn answer(body: &'static str) -> FetchedAnswer {
+        FetchedAnswer { status: StatusCode::OK, body: Bytes::from_static(body.as_bytes()) }
+    }
+
+    #[test]
+    fn only_an_object_is_an_answer() {
+        let read: Pair = answer(" {\"second\":2,\"first\":1}").success("pair").expect("an object");
+        assert_eq!((read.first, read.second), (1, Some(2)));
+        for other in ["[1,2]", " [1,2]", "1", "", "null"] {
+            assert!(answer(other).success::<Pair>("pair").is_err(), "{other}");
+            assert!(answer(other).document::<Pair>().is_err(), "{other}");
+        }
+        assert_eq!(answer("[\"invalid_grant\"]").refusal(), None);
     }
 }
