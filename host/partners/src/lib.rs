@@ -23,6 +23,8 @@ mod challenge;
 mod client;
 mod config;
 mod exchange;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod guard;
 mod lift;
 mod messenger;

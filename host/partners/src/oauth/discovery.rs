@@ -42,7 +42,7 @@ struct Resource {
 
 /// What is read of an authorization server's metadata (RFC 8414, 2; RFC 9207, 3; client ID metadata documents, 5).
 #[derive(Deserialize)]
-struct Server {
+pub(super) struct Server {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -65,9 +65,9 @@ struct Server {
 }
 
 /// What a partner asks for, whoever its authorization server is.
-struct SignInRequirements {
-    resource: String,
-    scopes: Vec<String>,
+pub(super) struct SignInRequirements {
+    pub(super) resource: String,
+    pub(super) scopes: Vec<String>,
 }
 
 impl PartnerClient {
@@ -173,7 +173,7 @@ impl PartnerClient {
         }
     }
 
-    fn provider(&self, server: Server, wanted: &SignInRequirements) -> Result<Provider, LinkFailure> {
+    pub(super) fn provider(&self, server: Server, wanted: &SignInRequirements) -> Result<Provider, LinkFailure> {
         let lists =
             |list: &Option<Vec<String>>, one: &str| list.as_ref().is_some_and(|list| list.iter().any(|it| it == one));
         if !lists(&server.code_challenge_methods_supported, CHALLENGE_METHOD) {

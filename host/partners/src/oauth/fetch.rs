@@ -29,7 +29,7 @@ pub(super) enum Body {
 /// An answer that was read to its end.
 pub(super) struct FetchedAnswer {
     pub(super) status: StatusCode,
-    body: Bytes,
+    pub(super) body: Bytes,
 }
 
 impl PartnerClient {

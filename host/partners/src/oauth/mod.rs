@@ -11,6 +11,8 @@
 
 mod discovery;
 mod fetch;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod places;
 mod registration;
 mod token;

@@ -25,7 +25,7 @@ struct Registration<'a> {
 }
 
 #[derive(Deserialize)]
-struct Registered {
+pub(super) struct Registered {
     client_id: String,
     #[serde(default)]
     client_secret: Option<Secret>,
@@ -58,7 +58,7 @@ impl PartnerClient {
 
 /// The client that was registered. The server's word on how it shows itself counts more than what was wished; where it
 /// says nothing, a secret that it gives out is meant to be used, if it takes one at all.
-fn client(registered: Registered, listed: &[String]) -> Result<Client, LinkFailure> {
+pub(super) fn client(registered: Registered, listed: &[String]) -> Result<Client, LinkFailure> {
     let Registered { client_id, client_secret, token_endpoint_auth_method } = registered;
     // An empty secret is how some servers write that there is none.
     let client_secret = client_secret.filter(|secret| !secret.expose().is_empty());

@@ -114,7 +114,7 @@ fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, LinkFailure> {
     Ok(value)
 }
 
-fn grant(answered: &FetchedAnswer) -> Result<Grant, LinkFailure> {
+pub(super) fn grant(answered: &FetchedAnswer) -> Result<Grant, LinkFailure> {
     let answer: TokenAnswer = answered.success("token answer")?;
     if !answer.token_type.eq_ignore_ascii_case("bearer") {
         return Err(protocol("a token of another type than Bearer"));
