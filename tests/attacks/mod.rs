@@ -15,6 +15,7 @@ mod leaked_secret;
 mod ledger_beside_links;
 mod ledger_divided;
 mod link_hijack;
+mod lone_admin;
 mod memory_of_instances;
 mod misleading_text;
 mod mixed_up_servers;

@@ -21,6 +21,7 @@
 //! type here either.
 
 pub mod account;
+pub mod approvals;
 pub mod audit;
 pub mod classification;
 pub mod connection;

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, Scope, TTL_MAX_SECONDS};
 
 use crate::access::{GatewayArgs, has_default_profile};
+use crate::approval::ApprovalCommand;
 use crate::audit::AuditCommand;
 use crate::call::CallArgs;
 use crate::classify::ClassifyArgs;
@@ -83,6 +84,9 @@ pub(crate) enum Command {
     /// Decide what waits for the platform team.
     #[command(subcommand)]
     Review(ReviewCommand),
+    /// Decide what somebody else of the platform team has asked for and nobody could undo.
+    #[command(subcommand)]
+    Approval(ApprovalCommand),
     /// Look at the contracts of a running gateway; load, activate, roll back, retire them.
     #[command(subcommand)]
     Contract(ContractCommand),
@@ -363,6 +367,7 @@ impl Command {
             | Self::Manifest(_)
             | Self::Partner(_)
             | Self::Review(_)
+            | Self::Approval(_)
             | Self::Contract(_)
             | Self::Classify(_)
             | Self::Search(_)

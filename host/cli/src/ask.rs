@@ -34,6 +34,9 @@ pub(crate) fn refuse<T>(error: GatewayError, json: bool) -> Result<T, CommandErr
     if let (GatewayError::Refused(refused), true) = (&error, json) {
         print_json(&json!({"error": refused}))?;
     }
+    if let (GatewayError::Waits(approval), true) = (&error, json) {
+        print_json(approval)?;
+    }
     Err(fail(error))
 }
 

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use http::{Method, Uri};
+use intent_gateway_api::approvals::ApprovalBody;
 use intent_gateway_api::error::{ErrorBody, ErrorDetail};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::secret::Secret;
@@ -54,6 +55,12 @@ pub(crate) enum GatewayError {
     /// The gateway refused.
     #[error("{0}")]
     Refused(Box<GatewayRefusal>),
+    /// Nothing was done yet.
+    #[error(
+        "nothing was done: a second person has to approve what {}, until {}, with `intent-gateway approval approve {}`",
+        .0.what, .0.expires_at, .0.id
+    )]
+    Waits(Box<ApprovalBody>),
     /// The answer is not what was asked for.
     #[error("{url} answered something else than expected; is it an intent-gateway of this version?")]
     Unexpected {
@@ -221,7 +228,8 @@ impl Gateway {
         serde_json::from_slice(text).map_err(|cause| GatewayError::Unexpected { url: url(), cause })
     }
 
-    fn ask(
+    /// Asks, and reads the answer as it comes.
+    pub(crate) fn ask(
         &self,
         method: Method,
         path: &str,
@@ -243,7 +251,10 @@ impl Gateway {
         if !status.is_success() {
             return Err(GatewayError::Refused(Box::new(read_refusal(status, &String::from_utf8_lossy(&answer)))));
         }
-        Ok(answer)
+        match serde_json::from_slice::<ApprovalBody>(&answer) {
+            Ok(approval) if status == http::StatusCode::ACCEPTED => Err(GatewayError::Waits(Box::new(approval))),
+            _ => Ok(answer),
+        }
     }
 
     fn exchange(

@@ -1,12 +1,13 @@
 //! The command line: every command of `intent-gateway` but the serving itself, which the binary brings.
 //!
 //! Exit codes: 0 when what was asked is done, 1 when the gateway failed, 2 when the command line or the
-//! configuration is wrong, with a message that says what to do.
+//! configuration is wrong, with a message that says what to do, 3 when a second person has to approve what was asked.
 //!
 //! Not here: what the commands work on. They ask a running gateway over HTTP, or open the store of a configuration.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod access;
+mod approval;
 mod arguments;
 mod ask;
 mod audit;
@@ -43,6 +44,8 @@ use intent_gateway_sandbox::{Compiler, compile_contract};
 
 use crate::arguments::{COMPILE_CONTRACT, Cli, Command, ConfigCommand};
 
+/// Nothing was done yet: a second person has to approve it.
+const EXIT_WAITING: u8 = 3;
 /// The command line or the configuration is wrong.
 const EXIT_USAGE: u8 = 2;
 /// The gateway failed.
@@ -57,6 +60,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         Command::Manifest(command) => manifest::run(command),
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
+        Command::Approval(command) => approval::run(command),
         Command::Report(command) => report::run(command),
         Command::Order(command) => order::run(command),
         Command::Receipt(command) => receipt::run(command),

@@ -1,5 +1,5 @@
 //! How the commands end that do their work and are done: 0 when all is well, 1 when something is wrong with what they
-//! were asked about, 2 when they were asked for something that cannot be done.
+//! were asked about, 2 when they were asked for something that cannot be done, 3 when it waits for a second person.
 //!
 //! Results go to standard output, progress and complaints to standard error.
 
@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use intent_gateway_domain::plain_text::escape_json;
 
-use crate::{EXIT_FAILURE, EXIT_USAGE, complain, print};
+use crate::client::GatewayError;
+use crate::{EXIT_FAILURE, EXIT_USAGE, EXIT_WAITING, complain, print};
 
 /// How a command that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,9 @@ pub(crate) fn exit_code(outcome: Result<Verdict, CommandError>) -> ExitCode {
         Err(CommandError::Failed(error)) => (error, EXIT_FAILURE),
         Err(CommandError::Usage(error)) => (error, EXIT_USAGE),
     };
+    let waits = matches!(error.downcast_ref(), Some(GatewayError::Waits(_)));
     complain(&format!("{error:#}"));
-    ExitCode::from(code)
+    ExitCode::from(if waits { EXIT_WAITING } else { code })
 }
 
 /// What a script reads.

@@ -235,6 +235,8 @@ pub struct AuthSection {
     pub issuers: Vec<IssuerEntry>,
     /// Whether an admin's token must name its scopes.
     pub(crate) scope_required: bool,
+    /// Whether what an admin cannot undo waits for a second person.
+    pub second_person: bool,
     /// Longest life of an admin's or an orchestrator's token.
     token_life_max_s: Option<u64>,
     /// Whose users those are that were kept under a pseudonym alone.
@@ -282,6 +284,7 @@ impl Default for AuthSection {
             audience: "intent-gateway".to_owned(),
             issuers: Vec::new(),
             scope_required: false,
+            second_person: false,
             token_life_max_s: None,
             unassigned_users: None,
         }

@@ -100,7 +100,8 @@ impl Accesses {
     /// Takes an access.
     pub fn note(&self, access: Access) {
         let Access { at, actor, action, subject, what, names_all } = access;
-        let Actor { role, subject: by, from, scope } = actor;
+        // An entry of its own tells who has approved something.
+        let Actor { role, subject: by, from, scope, approved_by: _ } = actor;
         let mut waiting = self.waiting();
         let Waiting { full, named, counted } = &mut *waiting;
         let minute = at.as_ms() / FOLD_MS;

@@ -26,6 +26,9 @@ pub struct Actor {
     /// What an admin's token opened, as its `scope` says it; kept like `from`.
     #[serde(skip)]
     pub scope: Option<String>,
+    /// The second person who has approved it, where one had to; kept like `from`.
+    #[serde(skip)]
+    pub approved_by: Option<String>,
 }
 
 impl Actor {
@@ -38,7 +41,7 @@ impl Actor {
     /// Somebody of whom it is not known from where.
     #[must_use]
     pub fn new(role: impl Into<String>, subject: impl Into<String>) -> Self {
-        Self { role: role.into(), subject: subject.into(), from: None, scope: None }
+        Self { role: role.into(), subject: subject.into(), from: None, scope: None, approved_by: None }
     }
 
     /// The same wherever it asks from and whatever its token opens, to share something out by account.
@@ -94,10 +97,11 @@ pub fn genesis() -> Digest {
 #[must_use]
 pub fn link(draft: AuditDraft, seq: u64, previous: Digest, keys: &ChainKeys) -> AuditEntry {
     let AuditDraft { at_ms, mut actor, action, subject, mut detail } = draft;
-    let (from, scope) = (actor.from.take(), actor.scope.take());
+    let (from, scope, approved_by) = (actor.from.take(), actor.scope.take(), actor.approved_by.take());
     if let Value::Object(members) = &mut detail {
-        let known = [("from", from), ("scope", scope)].into_iter().filter_map(|(name, value)| Some((name, value?)));
-        members.extend(known.map(|(name, value)| (name.to_owned(), value.into())));
+        let known = [("from", from), ("scope", scope), ("approved_by", approved_by)];
+        let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+        members.extend(known);
     }
     let detail = detail.to_string();
     let mut entry = AuditEntry { seq, at_ms, actor, action, subject, detail, hash: previous, key: None };
@@ -210,6 +214,12 @@ mod tests {
         assert_eq!(entry.detail, r#"{"from":"192.0.2.1","n":1,"scope":"ship"}"#);
         assert_eq!(entry.actor, Actor::new("admin", "asha"), "the entry's detail has both");
         assert_eq!(link(draft(Actor::gateway()), 1, genesis(), &keys()).detail, r#"{"n":1}"#);
+        let approved = Actor { approved_by: Some("ravi".to_owned()), ..Actor::new("admin", "asha") };
+        let entry = link(draft(approved), 1, genesis(), &keys());
+        assert_eq!(
+            (entry.detail.as_str(), entry.actor),
+            (r#"{"approved_by":"ravi","n":1}"#, Actor::new("admin", "asha"))
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub mod accesses;
 pub mod alias;
 pub mod anchor;
+pub mod approval;
 pub mod audit;
 pub mod availability;
 pub mod canonical;

@@ -52,11 +52,13 @@ pub enum Kind {
     OrderedOptions,
     /// Completion reports of businesses that were never live. Key: digest of what the partner calls the order; names: the partner.
     TestReports,
+    /// What waits for a second person of the platform team. Key: the approval.
+    Approvals,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -73,6 +75,7 @@ impl Kind {
         Self::Orders,
         Self::OrderedOptions,
         Self::TestReports,
+        Self::Approvals,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -95,6 +98,7 @@ impl Kind {
             Self::Orders => "orders",
             Self::OrderedOptions => "ordered_options",
             Self::TestReports => "test_reports",
+            Self::Approvals => "approvals",
         }
     }
 

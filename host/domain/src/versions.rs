@@ -199,6 +199,9 @@ pub struct ContractEvent {
     /// What the token of whoever asked for it opened.
     #[serde(default)]
     pub scope: Option<String>,
+    /// The second person who has approved it.
+    #[serde(default)]
+    pub approved_by: Option<String>,
 }
 
 /// Removed values that the audit log names; the rest is only counted.
@@ -226,7 +229,12 @@ impl ContractEvent {
         }
         AuditDraft {
             at_ms: *at_ms,
-            actor: Actor { from: self.from.clone(), scope: self.scope.clone(), ..by.clone() },
+            actor: Actor {
+                from: self.from.clone(),
+                scope: self.scope.clone(),
+                approved_by: self.approved_by.clone(),
+                ..by.clone()
+            },
             action: action.to_owned(),
             subject: self.intent.to_string(),
             detail,

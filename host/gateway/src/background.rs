@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::ChainName;
+use intent_gateway_domain::approval::forget_expired;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::KEPT_MAX_MS;
@@ -341,6 +342,9 @@ async fn sweep(sweeper: Sweeper) {
         }
         if let Err(error) = forget_test_reports(&*store, clock.now()).await {
             tracing::error!(error = %chain(&error), "test reports whose time is over could not be forgotten");
+        }
+        if let Err(error) = forget_expired(&*store, clock.now()).await {
+            tracing::error!(error = %chain(&error), "what waited too long for a second person could not be forgotten");
         }
         if let Err(error) = linking.forget_pending().await {
             tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");

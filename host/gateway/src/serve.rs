@@ -294,6 +294,8 @@ async fn parts(
         }),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
         token_rules: config.auth.token_rules(),
+        second_person: config.auth.second_person,
+        vault: keys.vault(),
         unassigned_users_of: config.auth.unassigned_users_of(),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),

@@ -20,6 +20,7 @@ use crate::auth::{Caller, ISSUER};
 use crate::client::Network;
 use crate::error::{Code, Refusal};
 use crate::request_id::RequestId;
+use crate::second_person::Approved;
 
 /// Records of one page where the caller names no number.
 const PAGE_DEFAULT: u32 = 100;
@@ -72,7 +73,7 @@ impl FromRequestParts<Arc<App>> for Team {
 }
 
 /// Names the user for whom something is asked: the orchestrator's own pseudonym.
-const USER: HeaderName = HeaderName::from_static("x-user-id");
+pub(crate) const USER: HeaderName = HeaderName::from_static("x-user-id");
 
 /// The orchestrator that asks, and the user whom it names. An admin may ask in its own name.
 pub(crate) struct Asking {
@@ -129,7 +130,8 @@ fn layered<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, Refusal
 /// The caller as the audit log names it.
 fn actor(parts: &Parts) -> Result<Actor, Refusal> {
     let caller: Caller = layered(parts)?;
-    Ok(caller.actor(parts.extensions.get::<Network>()))
+    let approved_by = parts.extensions.get::<Approved>().map(|approved| approved.by.clone());
+    Ok(Actor { approved_by, ..caller.actor(parts.extensions.get::<Network>()) })
 }
 
 pub(crate) fn no_account() -> Refusal {

@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use intent_gateway_api::contracts::{
     LoadFailure, LoadFailures, LoadOutcome, LoadedVersion, LoadedVersions, RemovedValues,
 };
@@ -111,6 +111,12 @@ struct LoadQuery {
     activate: bool,
     #[serde(default)]
     allow_removed_values: bool,
+}
+
+/// Whether a request to load makes a version live although it takes values out.
+pub(crate) fn forces(uri: &Uri) -> bool {
+    let query = Query::<LoadQuery>::try_from_uri(uri);
+    query.is_ok_and(|Query(LoadQuery { activate, allow_removed_values })| activate && allow_removed_values)
 }
 
 fn yes() -> bool {

@@ -24,6 +24,7 @@ use crate::error::{Code, Refusal};
 use crate::quota::{Counted, QuotaKeeper};
 use crate::read_log::ReadLog;
 use crate::route_scopes;
+use crate::second_person::{Approved, Fate, SecondPerson};
 
 /// Name of the path parameter that holds the account a partner's route is about.
 pub(crate) const ACCOUNT: &str = "account_id";
@@ -74,6 +75,8 @@ pub(crate) struct Audience {
     pub(crate) quotas: Arc<QuotaKeeper>,
     /// How much accounts may change, likewise.
     pub(crate) changes: Arc<ChangeBudget>,
+    /// Keeps back what admins cannot undo, where that is set.
+    pub(crate) second_person: Option<Arc<SecondPerson>>,
 }
 
 /// Checks who asks, waits for the body, refuses at once when too many requests are worked on, rather than letting all of them
@@ -91,6 +94,13 @@ pub(crate) async fn admit(
         let _slot = match &audience.in_flight {
             Some(slots) => Some(slots.try_take(&caller).ok_or(Code::Overloaded)?),
             None => None,
+        };
+        let request = match &audience.second_person {
+            Some(second_person) => match second_person.hold(request, params.as_ref()).await? {
+                Fate::GoesOn(request) => request,
+                Fate::Waits(answer) => return Ok(answer),
+            },
+            None => request,
         };
         let read = audience.reads.find(&request, params.as_ref());
         let change = audience.changes.ask(&request).map_err(too_many)?;
@@ -128,8 +138,10 @@ impl Audience {
         // Without a connection, as in a test of the router alone, all are one client.
         let network = known.map_or(Ipv4Addr::UNSPECIFIED.into(), |Network(network)| network);
         let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
+        let is_approved = request.extensions().get::<Approved>().is_some();
         let caller = self.entry.open(params, network, &mut request, counted).await?;
-        if let Some(known) = request.extensions().get::<Caller>() {
+        // What was approved was counted when it was asked for.
+        if let Some(known) = request.extensions().get::<Caller>().filter(|_| !is_approved) {
             let token = auth::signed_part(request.headers());
             self.quotas.count(known, token, counted).map_err(too_many)?;
         }
@@ -157,6 +169,8 @@ impl Entry {
         request: &mut Request,
         counted: &mut Counted,
     ) -> Result<String, Refusal> {
+        // Always an admin's; its token was looked at when it was asked for.
+        let approved = request.extensions().get::<Approved>().map(|approved| approved.caller.clone());
         let (access, required) = match self {
             Self::Anyone { limit } => {
                 limit.count(network, counted).map_err(too_many)?;
@@ -164,7 +178,10 @@ impl Entry {
             }
             Self::Signed => return Ok(network.to_string()),
             Self::Known { access } => {
-                let caller = access.identify(request.headers()).await?;
+                let caller = match approved {
+                    Some(caller) => caller,
+                    None => access.identify(request.headers()).await?,
+                };
                 route_scopes::require(&caller, request)?;
                 let name = caller.name();
                 request.extensions_mut().insert(caller);
@@ -172,7 +189,10 @@ impl Entry {
             }
             Self::Bearer { access, required } => (access, *required),
         };
-        let caller = access.admit(request.headers(), required).await?;
+        let caller = match approved {
+            Some(caller) => caller,
+            None => access.admit(request.headers(), required).await?,
+        };
         route_scopes::require(&caller, request)?;
         if required == Role::Partner {
             let account = params.and_then(|params| params.iter().find(|(name, _)| *name == ACCOUNT));
@@ -230,6 +250,7 @@ mod tests {
             reads: ReadLog::new(Arc::default(), Arc::new(SystemClock)),
             quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock))),
             changes: Arc::new(ChangeBudget::new(Arc::new(SystemClock))),
+            second_person: None,
         };
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)

@@ -29,6 +29,7 @@ mod read_log;
 mod reports;
 pub mod request_id;
 pub mod route_scopes;
+mod second_person;
 pub mod server;
 pub mod statements;
 pub mod streams;
@@ -40,8 +41,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::middleware::from_fn_with_state;
+use axum::{Extension, Router};
 use bytes::Bytes;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::Anchors;
@@ -50,6 +51,7 @@ use intent_gateway_domain::ports::{ContractAdmin, Evidence};
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::Exposition;
 use intent_gateway_domain::user::Orchestrator;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_linking::Linking;
@@ -60,7 +62,7 @@ use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::orders::Orders;
 use intent_gateway_routing::search::Searcher;
 use intent_gateway_routing::user_data::UserRecords;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -75,6 +77,7 @@ pub use crate::metrics::scrape_router;
 use crate::quota::QuotaKeeper;
 pub use crate::quota::{Quota, Quotas};
 use crate::read_log::ReadLog;
+use crate::second_person::{Replay, SecondPerson};
 use crate::streams::Streams;
 
 /// Target of the one log line that each request leaves.
@@ -143,6 +146,10 @@ pub struct AppState {
     pub issuers: Arc<Issuers>,
     /// What is asked of all tokens.
     pub token_rules: TokenRules,
+    /// Whether what an admin cannot undo waits for a second person.
+    pub second_person: bool,
+    /// Seals what waits.
+    pub vault: Vault,
     /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
     pub unassigned_users_of: Option<Orchestrator>,
     /// What was counted.
@@ -175,6 +182,7 @@ pub(crate) struct App {
     pub(crate) faults: Arc<FaultDesk>,
     pub(crate) user_records: Arc<UserRecords>,
     pub(crate) tokens: Arc<Tokens>,
+    pub(crate) second_person: Arc<SecondPerson>,
     pub(crate) unassigned_users_of: Option<Orchestrator>,
     pub(crate) metrics: Arc<dyn Exposition>,
     pub(crate) streams: streams::Open,
@@ -210,6 +218,14 @@ pub fn router(state: AppState) -> Router {
     let reads = ReadLog::new(state.accesses.clone(), state.searcher.clock.clone());
     let quotas = Arc::new(QuotaKeeper::new(&state.limits.quotas, state.searcher.clock.clone()));
     let changes = Arc::new(ChangeBudget::new(state.searcher.clock.clone()));
+    let second_person = Arc::new(SecondPerson {
+        store: state.store.clone(),
+        vault: state.vault,
+        clock: state.searcher.clock.clone(),
+        contracts: state.admin.clone(),
+        keeping: Mutex::default(),
+    });
+    let holding = state.second_person.then(|| second_person.clone());
     let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
@@ -219,13 +235,24 @@ pub fn router(state: AppState) -> Router {
         let awaited = entry.awaits(state.limits.body_timeout);
         let in_flight = max_in_flight.map(FairSlots::new);
         let (arriving, clients, reads) = (arriving.clone(), clients.clone(), reads.clone());
-        let (quotas, changes) = (quotas.clone(), changes.clone());
-        let audience =
-            Audience { entry, deadline, arriving, awaited, in_flight, no_store, clients, reads, quotas, changes };
+        let (quotas, changes, second_person) = (quotas.clone(), changes.clone(), holding.clone());
+        let audience = Audience {
+            entry,
+            deadline,
+            arriving,
+            awaited,
+            in_flight,
+            no_store,
+            clients,
+            reads,
+            quotas,
+            changes,
+            second_person,
+        };
         routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
     let browsers = audience(linking::browser_routes(), anyone(), request_timeout, Some(BROWSERS_IN_FLIGHT_MAX));
-    let team = admin::routes().merge(metrics::routes()).merge(platform::routes());
+    let team = admin::routes().merge(metrics::routes()).merge(platform::routes()).merge(second_person::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
         .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, Some(max_in_flight)))
         .merge(audience(
@@ -265,6 +292,7 @@ pub fn router(state: AppState) -> Router {
         faults: state.faults,
         user_records: state.user_records,
         tokens: state.tokens,
+        second_person,
         unassigned_users_of: state.unassigned_users_of,
         metrics: state.metrics,
         streams: state.streams.into(),
@@ -278,9 +306,10 @@ pub fn router(state: AppState) -> Router {
         user_data: Semaphore::new(user_data::AT_ONCE_MAX),
         openapi: serde_json::to_vec(&api).expect("the document is made of strings and numbers").into(),
     });
-    routes
+    let routes = routes
         .fallback(|| async { Refusal::new(Code::NotFound) })
         .method_not_allowed_fallback(|| async { Refusal::new(Code::MethodNotAllowed) })
-        .layer(axum::middleware::from_fn(request_id::layer))
-        .with_state(app)
+        .with_state(app);
+    // What was approved goes through the same routes, as a part of the request that approves it.
+    routes.clone().layer(Extension(Replay(routes))).layer(axum::middleware::from_fn(request_id::layer))
 }

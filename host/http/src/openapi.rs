@@ -10,11 +10,13 @@ use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
 
+use intent_gateway_api::approvals::ApprovalBody;
 use intent_gateway_domain::contract::Violation;
 
 use crate::auth::Role;
 use crate::error::{Code, ErrorBody, ErrorDetail};
-use crate::route_scopes;
+use crate::second_person::When;
+use crate::{route_scopes, second_person};
 
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
@@ -52,7 +54,7 @@ const OPEN: [&str; 5] = ["Axes", "ConfirmationRequest", "LicenceBody", "OfficerB
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
-    components(schemas(ErrorBody, ErrorDetail, Violation)),
+    components(schemas(ApprovalBody, ErrorBody, ErrorDetail, Violation)),
 )]
 struct Base;
 
@@ -87,6 +89,7 @@ pub(crate) fn complete(api: &mut OpenApi) {
     for (path, item) in &mut api.paths.paths {
         for (method, operation) in operations(item) {
             share_refusals(operation);
+            describe_waiting(operation, path, &method);
             if let Some(scope) = route_scopes::find(path, &method) {
                 let extensions = operation.extensions.get_or_insert_default();
                 extensions.insert(ADMIN_SCOPE.to_owned(), scope.as_str().into());
@@ -138,6 +141,34 @@ fn share_refusals(operation: &mut Operation) {
     for code in codes {
         let reference = Ref::from_response_name(code.as_str());
         responses.entry(code.status().as_str().to_owned()).or_insert(RefOr::Ref(reference));
+    }
+}
+
+/// Adds what is answered where an operation waits for a second person, or would have to.
+fn describe_waiting(operation: &mut Operation, path: &str, method: &Method) {
+    let row = second_person::find(path, method).filter(|row| row.when != When::Never);
+    let Some(second_person::Operation { when, .. }) = row else { return };
+    let responses = &mut operation.responses.responses;
+    let answer = |description: &str, schema: &str| {
+        let content = Content::new(Some(Ref::from_schema_name(schema)));
+        RefOr::T(ResponseBuilder::new().description(description).content(crate::body::JSON, content).build())
+    };
+    let conflict = match when {
+        When::Forced => "`LOAD_BEFORE_ACTIVATION`, where `auth.second_person` is set",
+        When::Replacement => "`ADD_BEFORE_DELETION`, where `auth.second_person` is set and an admin asks",
+        _ => {
+            let waits = "It waits for a second person, where `auth.second_person` is set and an admin asks";
+            responses.insert("202".to_owned(), answer(waits, "ApprovalBody"));
+            for code in [Code::InvalidRequest, Code::RequestTimeout, Code::PayloadTooLarge] {
+                let reference = RefOr::Ref(Ref::from_response_name(code.as_str()));
+                responses.entry(code.status().as_str().to_owned()).or_insert(reference);
+            }
+            "`TOO_MANY_APPROVALS`, where `auth.second_person` is set"
+        }
+    };
+    match responses.get_mut("409") {
+        Some(RefOr::T(response)) => response.description.push_str(&format!("; {conflict}")),
+        _ => drop(responses.insert("409".to_owned(), answer(conflict, "ErrorBody"))),
     }
 }
 

@@ -16,9 +16,14 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 ///
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 86] = [
+pub const ROUTES: [(&str, Method, Scope); 90] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
+    // Showing and deciding take the scope of what waits, too.
+    ("/api/v1/admin/approvals", Method::GET, Watch),
+    ("/api/v1/admin/approvals/{approval}", Method::GET, Watch),
+    ("/api/v1/admin/approvals/{approval}/approve", Method::POST, Watch),
+    ("/api/v1/admin/approvals/{approval}/refuse", Method::POST, Watch),
     ("/api/v1/admin/audit", Method::GET, Watch),
     ("/api/v1/admin/audit/verify", Method::GET, Watch),
     ("/api/v1/admin/connections", Method::GET, Watch),
@@ -117,6 +122,11 @@ pub(crate) fn find(route: &str, method: &Method) -> Option<Scope> {
 pub(crate) fn require(caller: &Caller, request: &Request) -> Result<(), Refusal> {
     let route = request.extensions().get::<MatchedPath>();
     let needed = route.and_then(|route| find(route.as_str(), request.method())).unwrap_or(All);
+    require_scope(caller, needed)
+}
+
+/// Refuses an admin whose token does not have a scope. Other roles have no scopes.
+pub(crate) fn require_scope(caller: &Caller, needed: Scope) -> Result<(), Refusal> {
     if caller.role != Role::Admin || caller.scopes.as_ref().is_some_and(|scopes| scopes.cover(needed)) {
         return Ok(());
     }

@@ -118,6 +118,7 @@ impl Outbox {
                 removed: removed.clone(),
                 from: event.by.from.clone(),
                 scope: event.by.scope.clone(),
+                approved_by: event.by.approved_by.clone(),
             });
         }
         if let Some(beyond) = self.waiting.len().checked_sub(WAITING_MAX).filter(|beyond| *beyond > 0) {

@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 27] = [
+pub(crate) const TABLES: [Table; 28] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -166,6 +166,7 @@ pub(crate) const TABLES: [Table; 27] = [
     records!("orders"),
     records!("ordered_options"),
     records!("test_reports"),
+    records!("approvals"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -103,6 +103,12 @@ const STEPS: [Step; 14] = [
         both: include_str!("../migrations/V14__chain_starts.sql"),
         sqlite: include_str!("../migrations/V14__chain_starts.sqlite.sql"),
         postgres: include_str!("../migrations/V14__chain_starts.postgres.sql"),
+    },
+    Step {
+        name: "V15__approvals",
+        both: include_str!("../migrations/V15__approvals.sql"),
+        sqlite: include_str!("../migrations/V15__approvals.sqlite.sql"),
+        postgres: include_str!("../migrations/V15__approvals.postgres.sql"),
     },
 ];
 

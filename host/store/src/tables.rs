@@ -102,6 +102,7 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::Orders => statements!("orders"),
         Kind::OrderedOptions => statements!("ordered_options"),
         Kind::TestReports => statements!("test_reports"),
+        Kind::Approvals => statements!("approvals"),
     }
 }
 

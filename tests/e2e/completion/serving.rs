@@ -194,7 +194,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     };
     let linking = Linking::new(LinkingSetup {
         store: store.clone(),
-        vault,
+        vault: vault.clone(),
         clock: clock.clone(),
         timer: timer.clone(),
         directory: directory.clone(),
@@ -209,6 +209,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     });
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
     let state = AppState {
+        second_person: false,
+        vault: vault.clone(),
         store: store.clone(),
         bookkeeping: Arc::new(bookkeeping),
         anchors: Arc::new(NoAnchors),

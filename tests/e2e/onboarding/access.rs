@@ -314,6 +314,8 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
         "ticket" => "none".to_owned(),
         "issuer" => "0".repeat(32),
         "review" => review.clone(),
+        // There is none: whoever may decide it is told so.
+        "approval" => "apr_0".to_owned(),
         "intent" => INTENT.to_owned(),
         "digest" => digest.clone(),
         "partner_id" => own.id.clone(),
@@ -365,8 +367,8 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
 async fn assert_real(platform: &Platform, operation: &Operation) {
     let Operation { name, method, .. } = operation;
     // The first takes a component, the second would end the search that comes after it, and the third takes an account that
-    // a user's browser has linked. The next wants a contract to have failed. Three take and hand over files, and the others show an
-    // order, of which there is none.
+    // a user's browser has linked. The next wants a contract to have failed. Three take and hand over files, and the others show or decide what
+    // there is none of.
     let apart = [
         "POST /api/v1/admin/contracts",
         "DELETE /api/v1/admin/intents/{intent}",
@@ -375,6 +377,9 @@ async fn assert_real(platform: &Platform, operation: &Operation) {
         "GET /api/v1/admin/accounts/{id}/documents/{document}",
         "POST /api/v1/business/tier1/accounts/{account_id}/documents",
         "PUT /api/v1/business/tier1/accounts/{account_id}/documents/{document}",
+        "GET /api/v1/admin/approvals/{approval}",
+        "POST /api/v1/admin/approvals/{approval}/approve",
+        "POST /api/v1/admin/approvals/{approval}/refuse",
         "GET /api/v1/orders/{order_id}",
         "GET /api/v1/admin/orders/{order_id}",
         "GET /api/v1/business/tier1/accounts/{account_id}/orders/{order}",

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 pub(crate) use self::arguments::ContractCommand;
 use self::arguments::{ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
 use self::select::Before;
-use crate::ask::tell;
+use crate::ask::{refuse, tell};
 use crate::client::Gateway;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::terminal::Palette;
@@ -126,7 +126,8 @@ fn roll_back(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
 
 fn retire(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
     let IntentArgs { intent, ask } = arguments;
-    ask.open()?.delete(&format!("/api/v1/admin/intents/{intent}")).map_err(fail)?;
+    let answer = ask.open()?.delete(&format!("/api/v1/admin/intents/{intent}"));
+    answer.or_else(|error| refuse(error, ask.json))?;
     if ask.json {
         print_json(&json!({"intent": intent, "live": false}))?;
     } else {

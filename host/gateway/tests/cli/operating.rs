@@ -362,3 +362,42 @@ fn keys_are_listed_and_rotated_and_what_was_signed_before_holds() {
     assert_eq!(code, Some(1));
     assert!(complaint.contains("`auth.reference_key_file`"), "{complaint}");
 }
+
+#[test]
+fn what_takes_two_ends_with_a_code_of_its_own_and_names_what_waits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    std::fs::write(folder.join("g.toml"), "[auth]\nsecond_person = true\n").expect("written");
+    let serving = Serving::start(folder, &["--config", "g.toml"]);
+    let url = format!("http://{}", serving.address);
+    let ask_as = |subject: &str, arguments: &[&str]| {
+        let issue = ["token", "--role", "admin", "--subject", subject, "--config", "g.toml"];
+        let token = text(&run(folder, &issue).stdout);
+        told(&run(folder, &[arguments, &["--gateway", &url, "--token", token.trim_end()]].concat()))
+    };
+    assert!(ask_as("ravi", &["approval", "list"]).1.contains("nothing waits"));
+    let erase = ["user", "erase", "--user", "user-17", "--yes"];
+    let (code, printed, complaint) = ask_as("asha", &erase);
+    assert_eq!((code, printed.as_str()), (Some(3), ""), "{complaint}");
+    assert!(complaint.contains("nothing was done") && complaint.contains("approval approve apr_"), "{complaint}");
+    let (code, printed, _) = ask_as("asha", &["contract", "retire", "auto.fix", "--json"]);
+    let waits: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!((code, &waits["what"]), (Some(3), &"takes an intent out of service".into()), "{printed}");
+    let retire = waits["id"].as_str().expect("an identifier");
+
+    let listed: Value = serde_json::from_str(&ask_as("ravi", &["approval", "list", "--json"]).1).expect("JSON");
+    assert_eq!(listed["approvals"].as_array().map(Vec::len), Some(2), "{listed}");
+    let erasure = listed["approvals"][0]["id"].as_str().expect("an identifier");
+    let shown = ask_as("ravi", &["approval", "show", erasure]).1;
+    assert!(shown.contains("user-17") && shown.contains("DELETE /api/v1/user-data"), "{shown}");
+    let (code, _, complaint) = ask_as("asha", &["approval", "approve", erasure]);
+    assert!(code == Some(1) && complaint.contains("SECOND_PERSON_NEEDED"), "{complaint}");
+    let (code, printed, complaint) = ask_as("ravi", &["approval", "approve", erasure]);
+    assert_eq!((code, complaint.as_str()), (Some(0), ""), "{printed}");
+    assert!(printed.contains("is carried out") && printed.contains("\"receipts\": 0"), "{printed}");
+    let (code, printed, _) = ask_as("asha", &["approval", "refuse", retire]);
+    assert!(code == Some(0) && printed.contains("nothing was done"), "{printed}");
+    let (code, _, complaint) = ask_as("ravi", &["approval", "approve", retire]);
+    assert!(code == Some(1) && complaint.contains("APPROVAL_NOT_FOUND"), "{complaint}");
+    assert_eq!(serving.stop().0, Some(0));
+}

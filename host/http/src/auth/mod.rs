@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
+use intent_gateway_domain::approval::Person;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_onboarding::{OnboardingError, Session, Sessions};
 use jsonwebtoken::errors::ErrorKind;
@@ -99,6 +100,12 @@ impl Caller {
             Some(issuer) => format!("{issuer}#{}", self.subject),
             None => self.subject.clone(),
         }
+    }
+
+    /// The caller as a person who asks or approves.
+    #[must_use]
+    pub(crate) fn person(&self) -> Person {
+        Person { issuer: self.issuer.as_deref().map(str::to_owned), subject: self.subject.clone() }
     }
 
     /// The caller for the records, and where it asks from.

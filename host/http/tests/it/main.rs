@@ -20,5 +20,6 @@ mod quotas;
 mod receipts;
 mod routes;
 mod scopes;
+mod second_person;
 mod support;
 mod user_data;

@@ -175,24 +175,37 @@ impl Gateway {
     pub(crate) async fn with(limits: Limits) -> Self {
         let gate = Arc::new(Gate::default());
         let contract = contract(&gate);
-        Self::of(limits, gate, contract, TokenRules::default()).await
+        Self::of(limits, gate, contract, TokenRules::default(), false).await
     }
 
     /// One whose contract has orders.
     pub(crate) async fn with_orders() -> Self {
         let gate = Arc::new(Gate::default());
         let contract = ordering(&gate);
-        Self::of(LIMITS, gate, contract, TokenRules::default()).await
+        Self::of(LIMITS, gate, contract, TokenRules::default(), false).await
     }
 
     /// One that asks more of tokens.
     pub(crate) async fn with_rules(rules: TokenRules) -> Self {
         let gate = Arc::new(Gate::default());
         let contract = contract(&gate);
-        Self::of(LIMITS, gate, contract, rules).await
+        Self::of(LIMITS, gate, contract, rules, false).await
     }
 
-    async fn of(limits: Limits, gate: Arc<Gate>, contract: ScriptedContract, token_rules: TokenRules) -> Self {
+    /// One where what an admin cannot undo waits for a second person.
+    pub(crate) async fn with_second_person() -> Self {
+        let gate = Arc::new(Gate::default());
+        let contract = contract(&gate);
+        Self::of(LIMITS, gate, contract, TokenRules::default(), true).await
+    }
+
+    async fn of(
+        limits: Limits,
+        gate: Arc<Gate>,
+        contract: ScriptedContract,
+        token_rules: TokenRules,
+        second_person: bool,
+    ) -> Self {
         let clock = TestClock::at(NOW_MS);
         // No route waits for a time here.
         let timer = TestClock::jumping_at(NOW_MS);
@@ -290,7 +303,7 @@ impl Gateway {
             vault: vault.clone(),
             clock: clock.clone(),
         };
-        let memory = KeyedWrites { store: kept.store.clone(), vault, timer: timer.clone() };
+        let memory = KeyedWrites { store: kept.store.clone(), vault: vault.clone(), timer: timer.clone() };
         let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));
         let streams = Streams {
             following: Following::new(caller.clone(), clock.clone(), timer),
@@ -316,6 +329,8 @@ impl Gateway {
             user_records: Arc::new(user_records),
             issuers: Arc::default(),
             token_rules,
+            second_person,
+            vault: vault.clone(),
             unassigned_users_of: None,
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,

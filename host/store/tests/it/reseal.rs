@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use intent_gateway_domain::approval::{Approval, Person};
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::faults::{open_input, reseal_input, seal_input};
@@ -18,7 +20,12 @@ use intent_gateway_testing::entropy::{Counting, NoRandomness};
 use crate::support::{Database, Place, on_both_engines, on_every_store};
 
 on_both_engines!(mail_and_inputs_are_sealed_anew);
-on_every_store!(all_is_sealed_anew_and_nothing_twice, what_cannot_be_opened_stays_and_is_told, a_stopped_run_goes_on);
+on_every_store!(
+    what_waits_for_a_second_person_is_sealed_anew,
+    all_is_sealed_anew_and_nothing_twice,
+    what_cannot_be_opened_stays_and_is_told,
+    a_stopped_run_goes_on
+);
 
 /// More than one batch.
 const MANY: u32 = Webhook::BATCH + 5;
@@ -82,6 +89,30 @@ async fn all_is_sealed_anew_and_nothing_twice(place: impl Place) {
     }
     let again = reseal(&*store, &rotated).await.expect("done");
     assert_eq!(again, Resealed { seen: many, resealed: 0, unreadable: 0 });
+}
+
+async fn what_waits_for_a_second_person_is_sealed_anew(place: impl Place) {
+    let store = place.store().await;
+    let mut approval = Approval {
+        id: "apr_1".to_owned(),
+        asked_at_ms: Timestamp::from_ms(1),
+        by: Actor::new("admin", "asha"),
+        person: Person { issuer: None, subject: "asha".to_owned() },
+        what: "erases a user".to_owned(),
+        scope: "all".to_owned(),
+        method: "DELETE".to_owned(),
+        path: "/api/v1/user-data".to_owned(),
+        sealed: Sealed::from_text(String::new()),
+    };
+    approval.sealed = vault("a", &[]).seal(&approval.context(), &Secret::new("the request")).expect("entropy");
+    let mut change = Change::default();
+    change.put(&Versioned::new(approval));
+    store.commit(change).await.expect("kept");
+    let done = reseal_all::<Approval>(&*store, &vault("b", &["a"]), &|_, _| {}).await.expect("done");
+    assert_eq!(done, Resealed { seen: 1, resealed: 1, unreadable: 0 });
+    let kept = load::<Approval>(&*store, "apr_1").await.expect("read").expect("kept").value;
+    let opened = vault("b", &[]).open(&kept.context(), &kept.sealed).expect("the former key is needed no more");
+    assert_eq!(opened.expose(), "the request");
 }
 
 async fn what_cannot_be_opened_stays_and_is_told(place: impl Place) {
