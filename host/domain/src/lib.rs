@@ -46,8 +46,8 @@ pub mod ports;
 pub mod probe;
 pub mod progress;
 pub mod receipt;
-#[cfg(feature = "schema")]
 pub mod reseal;
+#[cfg(feature = "schema")]
 pub mod schema;
 pub mod secret;
 pub mod sign_in;
