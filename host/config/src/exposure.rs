@@ -1,7 +1,8 @@
 //! What a gateway that others can reach must not be served with: keys that are printed in the examples, and settings that are for
-//! development. On a loopback address both are taken.
+//! development. On a loopback address both are taken; the keys only where the gateway's public address is one, too, since a proxy on
+//! the same machine may stand in front.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::secret::Secret;
@@ -33,29 +34,44 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
+/// Whether a public address is one of others' machines: HTTPS, and no name or address of this machine's own.
+fn is_public(base_url: &str) -> bool {
+    let Ok(uri) = base_url.parse::<http::Uri>() else { return false };
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let is_own = host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<IpAddr>().is_ok_and(|ip| is_loopback(SocketAddr::new(ip, 0)));
+    uri.scheme_str() == Some("https") && !is_own
+}
+
 impl Config {
     /// Checks that the gateway may be served where it is to listen.
     ///
     /// # Errors
-    /// [`ConfigError::Invalid`] with each example key and each setting for development, where others can reach the address.
+    /// [`ConfigError::Invalid`] with each example key and each setting for development, where others can reach the address; with each
+    /// example key, where `platform.base_url` is a public one.
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
-        let listen = self.server.listen;
-        if is_loopback(listen) {
-            return Ok(());
-        }
+        let (listen, base_url) = (self.server.listen, &self.platform.base_url);
+        let reached = match (is_loopback(listen), is_public(base_url)) {
+            (false, _) => format!("`server.listen` is {listen}"),
+            (true, true) => format!("`platform.base_url` is {base_url}"),
+            (true, false) => return Ok(()),
+        };
         let mut problems: Vec<String> = self
             .secrets()
             .filter(|(_, secret)| is_example(secret))
             .map(|(name, _)| {
                 format!(
-                    "`{name}` is printed in the examples, so everybody knows it, and `server.listen` is {listen}, which others can \
-                     reach; set one of your own: `openssl rand -hex 32` makes a key, `intent-gateway init` a configuration with keys"
+                    "`{name}` is printed in the examples, so everybody knows it, and {reached}, which others can reach; set one of \
+                     your own: `openssl rand -hex 32` makes a key, `intent-gateway init` a configuration with keys"
                 )
             })
             .collect();
-        problems.extend(self.development_settings().into_iter().map(|(name, advice)| {
-            format!("{name} is for development, and `server.listen` is {listen}, which others can reach; {advice}")
-        }));
+        if !is_loopback(listen) {
+            problems.extend(self.development_settings().into_iter().map(|(name, advice)| {
+                format!("{name} is for development, and {reached}, which others can reach; {advice}")
+            }));
+        }
         if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(problems)) }
     }
 
@@ -159,6 +175,32 @@ mod tests {
             breaches.iter().for_each(|(_, breach)| breach(&mut config));
             assert_eq!(problems(&config), Vec::<String>::new(), "{listen}");
         }
+    }
+
+    #[test]
+    fn example_keys_are_refused_behind_a_public_address() {
+        let on_loopback = |base_url: &str| {
+            let mut config = config("127.0.0.1:80");
+            config.platform.base_url = base_url.to_owned();
+            config.auth.master_key = Some(Secret::new("example-key-replace-this-third-one-with-random-text"));
+            config.mail.mode = MailMode::Outbox;
+            problems(&config)
+        };
+        for public in ["https://gateway.example", "https://192.0.2.1:8443", "https://[2001:db8::1]"] {
+            let problems = on_loopback(public);
+            assert!(
+                problems.len() == 1 && problems[0].contains(public) && problems[0].contains("is printed"),
+                "{problems:?}"
+            );
+        }
+        let own = [
+            "http://localhost:8080",
+            "http://gateway.example",
+            "https://localhost",
+            "https://127.0.0.1:1",
+            "https://[::1]",
+        ];
+        assert!(own.iter().all(|own| on_loopback(own).is_empty()));
     }
 
     /// Every text after a name that says that it is secret, in every configuration among the examples.
