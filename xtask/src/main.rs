@@ -11,6 +11,7 @@ mod demo;
 mod dependencies;
 mod foreign;
 mod fuzz;
+mod fuzz_targets;
 mod gateway;
 mod guests;
 mod postal_codes;
@@ -20,7 +21,9 @@ mod table;
 mod test;
 mod tools;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -44,6 +47,17 @@ enum Command {
     /// Measure against the aims: isolation, scan, load, a whole search against a bare proxy; completion reports against
     /// servers that do less and against Node
     Bench,
+    /// Fuzz what comes from outside, guided by coverage (docs/fuzzing.md)
+    Fuzz {
+        /// One target; all of them in turn otherwise
+        target: Option<String>,
+        /// How long, all targets together: 90s, 10m, 1h
+        #[arg(long, default_value = "10m", value_parser = fuzz_targets::parse_time)]
+        time: Duration,
+        /// Try this input once in place of fuzzing
+        #[arg(long, value_name = "FILE", requires = "target")]
+        input: Option<PathBuf>,
+    },
     /// Make the committed table of postal codes by city anew, out of the directory of post offices; needs npm and the network
     PostalCodes,
     /// Run everything that CI runs: formatting, dependencies, lints, tests, the contracts' checks, the API's fuzzing,
@@ -63,6 +77,7 @@ fn main() -> ExitCode {
         Command::Guests => guests::build_all(),
         Command::Demo { keep } => demo::run(keep),
         Command::Bench => bench::run_all(),
+        Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
         Command::PostalCodes => postal_codes::make(),
         Command::Test { only, soak } => test::run_all(only.as_deref(), soak),
     };

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use test_servers::soak;
 
 use crate::command::{cargo, root, run, step};
-use crate::{conformance, demo, dependencies, foreign, fuzz, gateway, guests, readme, tools};
+use crate::{conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, readme, tools};
 
 /// One named part of the run.
 struct Part {
@@ -15,7 +15,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 18] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "contracts", run: guests::build_all },
@@ -27,6 +27,7 @@ const PARTS: [Part; 17] = [
     Part { name: "MCP conformance", run: conformance::run_all },
     Part { name: "contract checks", run: contract_checks },
     Part { name: "API fuzz", run: fuzz::run_all },
+    Part { name: "fuzz targets", run: fuzz_targets::soak },
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
     Part { name: "orders", run: readme::run_orders },
