@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::{EntryKind, Line, Statement};
 use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::plain_text::misleads;
 
 const HEADER: &str = "number,posted_at,closed_at,intent,external_id,request_id,status,kind,reverses,amount_inr,\
                       rate_percent,commission_inr\r\n";
@@ -42,16 +43,43 @@ fn utc(time: Timestamp) -> jiff::Timestamp {
 }
 
 /// A text of a partner. Quoted where it must be; where a spreadsheet would take it for a formula, an apostrophe goes in
-/// front.
+/// front. What would mislead its reader, such as a character that turns the direction of the row, is spelt out.
 struct Cell<'a>(&'a str);
 
 impl fmt::Display for Cell<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let guard = if self.0.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-        if self.0.contains([',', '"', '\r', '\n']) {
-            write!(f, "\"{guard}{}\"", self.0.replace('"', "\"\""))
-        } else {
-            write!(f, "{guard}{}", self.0)
+        let quote = if self.0.contains([',', '"', '\r', '\n']) { "\"" } else { "" };
+        write!(f, "{quote}{guard}")?;
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\"\"")?,
+                // Ends of lines and tabs have their place in a cell.
+                '\t' | '\r' | '\n' => f.write_char(c)?,
+                c if misleads(c) => write!(f, "{}", c.escape_default())?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_str(quote)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_says_what_it_holds() {
+        let cases = [
+            ("BK-1", "BK-1"),
+            ("=1+1", "'=1+1"),
+            ("a,\"b\"", "\"a,\"\"b\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("BK\u{202e}4-1", "BK\\u{202e}4-1"),
+            ("BK\u{200b}\u{0}", "BK\\u{200b}\\u{0}"),
+        ];
+        for (text, cell) in cases {
+            assert_eq!(Cell(text).to_string(), cell, "{text:?}");
         }
     }
 }

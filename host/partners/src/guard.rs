@@ -102,6 +102,10 @@ impl AddressPolicy {
             return Err(refused("the URL holds user information"));
         }
         let host = authority.host();
+        let port = authority.as_str().strip_prefix(host).unwrap_or_default();
+        if !port.is_empty() && !port.strip_prefix(':').is_some_and(is_port) {
+            return Err(refused("the URL names no usable port"));
+        }
         let literal: Option<IpAddr> = host.trim_start_matches('[').trim_end_matches(']').parse().ok();
         let loopback = literal.map_or_else(|| is_loopback_name(host), |address| address.is_loopback());
         match uri.scheme_str() {
@@ -125,6 +129,11 @@ impl AddressPolicy {
     fn permits_for(self, host: &str, address: IpAddr) -> bool {
         self.permits(address) && (!is_loopback_name(host) || address.is_loopback())
     }
+}
+
+/// Whether a text is a number that a port can have. Zero is none.
+fn is_port(text: &str) -> bool {
+    text.parse::<u16>().is_ok_and(|port| port != 0)
 }
 
 fn is_loopback_name(host: &str) -> bool {
@@ -317,6 +326,12 @@ pub(crate) mod tests {
         let cases = [
             ("https://partner.example/mcp", true, true),
             ("https://partner.example:8443/mcp?x=1", true, true),
+            ("https://partner.example:65535/mcp", true, true),
+            ("https://partner.example:0/mcp", false, false),
+            ("https://partner.example:65536/mcp", false, false),
+            ("https://partner.example:99999/mcp", false, false),
+            ("https://[2606:4700:4700::1111]:0/mcp", false, false),
+            ("http://localhost:0/mcp", false, false),
             ("https://1.1.1.1/mcp", true, true),
             ("https://[2606:4700:4700::1111]/mcp", true, true),
             ("http://partner.example/mcp", false, false),
