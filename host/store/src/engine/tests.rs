@@ -88,7 +88,7 @@ async fn a_silent_transaction_is_rolled_back_for_those_that_wait() {
 async fn who_waits_too_long_is_told_so() {
     for (engine, _folder) in engines(Patience { begin: SHORT, statement: LONG }).await {
         let holder = engine.write().await.unwrap();
-        assert!(matches!(engine.write().await.err(), Some(EngineError::Busy)));
+        assert!(matches!(engine.write().await.err(), Some(EngineError::Unavailable { .. })));
         assert_eq!(names(&engine).await, [""; 0], "who reads does not wait for who writes");
         holder.commit().await.unwrap();
         engine.write().await.expect("its turn comes").commit().await.unwrap();

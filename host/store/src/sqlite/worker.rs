@@ -239,7 +239,18 @@ fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {
 
 fn fail(what: &'static str, error: rusqlite::Error) -> EngineError {
     match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
-        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => EngineError::Busy,
+        // The lock of the writers is waited for before this is said; the others are of the disk and of the file's mode.
+        Some((
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::FileLockingProtocolFailed,
+            _,
+        )) => EngineError::unavailable(what, error),
         Some((
             ErrorCode::ConstraintViolation,
             rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
