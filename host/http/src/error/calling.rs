@@ -157,3 +157,42 @@ impl Refusal {
         Self { status, code: code.into(), message, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partner_that_is_not_called_comes_with_when_to_ask_again() {
+        let told = |failure| {
+            let refused = Refusal::of_failure(&failure);
+            (
+                refused.status.as_u16(),
+                refused.code().to_owned(),
+                refused.retry_after_seconds.map(std::num::NonZero::get),
+            )
+        };
+        let not_called = |why, wait_ms| CallFailure::NotCalled { why, wait_ms };
+        assert_eq!(told(not_called(NotCalled::Down, Some(4_200))), (503, "PARTNER_DOWN".to_owned(), Some(5)));
+        assert_eq!(told(CallFailure::Busy), (503, "PARTNER_BUSY".to_owned(), Some(1)));
+        assert_eq!(told(not_called(NotCalled::BackOff, Some(16_000))).2, Some(16));
+        assert_eq!(told(CallFailure::RateLimited { retry_after_ms: None }).2, Some(1));
+        assert_eq!(told(CallFailure::HttpStatus(500)).2, None, "nobody knows");
+    }
+
+    #[test]
+    fn who_was_called_is_told_where_the_store_is_down() {
+        let told = |trouble, answered| {
+            let error = CallError::Store { trouble, answered, what: "the file /secret/g.db is full".to_owned() };
+            let refused = Refusal::from(PinnedFailure { contract: None, error });
+            assert!(
+                !refused.message.contains("secret") && refused.detail().is_some_and(|text| text.contains("/secret/"))
+            );
+            (refused.code().to_owned(), refused.message.into_owned())
+        };
+        assert_eq!(told(StoreTrouble::Unavailable, false), ("STORE_UNAVAILABLE".to_owned(), NOBODY_CALLED.to_owned()));
+        assert_eq!(told(StoreTrouble::Unavailable, true), ("STORE_UNAVAILABLE".to_owned(), NOT_RECORDED.to_owned()));
+        assert_eq!(told(StoreTrouble::Busy, false).0, "OVERLOADED");
+        assert_eq!(told(StoreTrouble::Defect, false).0, "INTERNAL_ERROR");
+    }
+}

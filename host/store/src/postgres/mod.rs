@@ -377,3 +377,20 @@ impl Drop for PostgresTx {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_now_is_told_from_nonsense() {
+        // Connections, disk and memory, the server's end, its files; read-only, lock, statement and idle transaction.
+        for code in ["08006", "53100", "53300", "57P01", "57P03", "57P05", "58030", "25006", "55P03", "57014", "25P03"]
+        {
+            assert!(passes(code), "{code}");
+        }
+        for code in ["42601", "42P01", "23502", "22001", "25001", "57000", "XX000"] {
+            assert!(!passes(code), "{code}");
+        }
+    }
+}

@@ -258,3 +258,32 @@ fn fail(what: &'static str, error: rusqlite::Error) -> EngineError {
         _ => EngineError::because(what, error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_told_from_a_defect() {
+        let told = |code| fail("a commit failed", rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_IOERR_FSYNC,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_READONLY_DBMOVED,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_BUSY,
+            ffi::SQLITE_BUSY_SNAPSHOT,
+            ffi::SQLITE_PROTOCOL,
+        ] {
+            assert!(matches!(told(code), EngineError::Unavailable { .. }), "{code}");
+        }
+        for code in [ffi::SQLITE_ERROR, ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB, ffi::SQLITE_CONSTRAINT_NOTNULL] {
+            assert!(matches!(told(code), EngineError::Failed { .. }), "{code}");
+        }
+        assert!(matches!(told(ffi::SQLITE_CONSTRAINT_UNIQUE), EngineError::Taken));
+    }
+}
