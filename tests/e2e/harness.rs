@@ -422,8 +422,10 @@ fn token(config: &Path, arguments: &[&str]) -> String {
 }
 
 fn config(folder: &Path, options: &GatewayOptions) -> String {
+    // Nobody stands in front of most gateways who would have to be told of their end.
+    let drain = if options.server.contains("drain_announce_ms") { "" } else { "drain_announce_ms = 0\n" };
     let mut text = format!(
-        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\nopen_requests_per_minute = {}\n{}\n[contracts]\ndir = {:?}\n\
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n{drain}open_requests_per_minute = {}\n{}\n[contracts]\ndir = {:?}\n\
          [partner_client]\nallow_loopback_http = true\n{}\n",
         folder.join("state"),
         OPEN_REQUESTS_PER_MINUTE,

@@ -23,6 +23,7 @@ mod linking;
 mod loaded;
 mod observability;
 mod onboarding;
+mod outages;
 mod partners;
 mod ranking;
 mod receipts;

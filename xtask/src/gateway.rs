@@ -310,7 +310,7 @@ pub(crate) fn signing_key(partner: &str) -> String {
 fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> String {
     use std::fmt::Write as _;
     let mut text = format!(
-        "state_dir = {:?}\n\n[server]\nlisten = \"127.0.0.1:0\"\n\n[contracts]\ndir = {contracts:?}\n\n\
+        "state_dir = {:?}\n\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n\n[contracts]\ndir = {contracts:?}\n\n\
          # Local partners speak plain HTTP on loopback; never switch this on in production.\n\
          [partner_client]\nallow_loopback_http = true\n\n\
          # Searches in flight all the time ask a partner more often than a contract allows in a minute.\n\

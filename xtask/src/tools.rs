@@ -1,5 +1,5 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
-//! MCP's conformance suite and the servers of its SDKs, an authorization server, and PostgreSQL.
+//! MCP's conformance suite and the servers of its SDKs, an authorization server, PostgreSQL, and HAProxy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +19,13 @@ const POSTGRES_FOLDER: &str = "/usr/lib/postgresql";
 /// Debian's package.
 const POSTGRES_PACKAGE: &str = "postgresql";
 
+/// As [`POSTGRES_WISH`], for tests that need HAProxy.
+const HAPROXY_WISH: &str = "INTENT_GATEWAY_TEST_HAPROXY";
+/// The proxy; also its package.
+const HAPROXY: &str = "haproxy";
+/// Where Debian's package puts it.
+const HAPROXY_PROGRAM: &str = "/usr/sbin/haproxy";
+
 /// Takes JSON apart on a command line; also its package.
 const JQ: &str = "jq";
 
@@ -29,7 +36,8 @@ pub(crate) fn install() -> anyhow::Result<()> {
     install_environment(MCP_ENVIRONMENT, MCP_REQUIREMENTS)?;
     install_mcp_node()?;
     install_node_project(LINKING_NODE_PROJECT, || linking_provider().is_ok())?;
-    install_postgres()
+    install_optional(&POSTGRES)?;
+    install_optional(&PROXY)
 }
 
 /// Makes the Python environment of the tests' own tools.
@@ -91,22 +99,36 @@ fn install_node_project(project: &str, is_there: fn() -> bool) -> anyhow::Result
     std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
 }
 
-/// Installs PostgreSQL where it is missing and required; where it is only missing, says what to do.
-fn install_postgres() -> anyhow::Result<()> {
-    if has_postgres() {
+/// A program of a Debian package that some tests go without.
+struct Optional {
+    what: &'static str,
+    package: &'static str,
+    /// The variable that is `required` where tests must not go without.
+    wish: &'static str,
+    is_there: fn() -> bool,
+}
+
+const POSTGRES: Optional =
+    Optional { what: "PostgreSQL's server", package: POSTGRES_PACKAGE, wish: POSTGRES_WISH, is_there: has_postgres };
+const PROXY: Optional = Optional { what: "HAProxy", package: HAPROXY, wish: HAPROXY_WISH, is_there: has_haproxy };
+
+/// Installs it where it is missing and required; where it is only missing, says what to do.
+fn install_optional(wanted: &Optional) -> anyhow::Result<()> {
+    let Optional { what, package, wish, is_there } = wanted;
+    if is_there() {
         return Ok(());
     }
-    let advice = format!("PostgreSQL's server is missing (Debian: apt-get install {POSTGRES_PACKAGE})");
-    if std::env::var_os(POSTGRES_WISH).is_none_or(|wish| wish != "required") {
+    let advice = format!("{what} is missing (Debian: apt-get install {package})");
+    if std::env::var_os(wish).is_none_or(|wish| wish != "required") {
         eprintln!("   {advice}: the tests that need it will say so and pass by");
         return Ok(());
     }
     if !can_install_packages() {
-        bail!("{advice}, and {POSTGRES_WISH} is `required`");
+        bail!("{advice}, and {wish} is `required`");
     }
-    install_package(POSTGRES_PACKAGE)?;
-    if !has_postgres() {
-        bail!("{POSTGRES_PACKAGE} is installed, and there is still no initdb");
+    install_package(package)?;
+    if !is_there() {
+        bail!("{package} is installed, and {what} is still not found");
     }
     Ok(())
 }
@@ -139,6 +161,11 @@ fn install_package(package: &str) -> anyhow::Result<()> {
 fn has_postgres() -> bool {
     let versions = std::fs::read_dir(POSTGRES_FOLDER).into_iter().flatten().filter_map(Result::ok);
     exists("initdb") || versions.map(|version| version.path().join("bin/initdb")).any(|initdb| initdb.exists())
+}
+
+/// Whether HAProxy is found, on the path or where Debian puts it.
+fn has_haproxy() -> bool {
+    exists(HAPROXY) || Path::new(HAPROXY_PROGRAM).exists()
 }
 
 /// A program of the Python environment.

@@ -15,6 +15,8 @@ use utoipa::ToSchema;
 use crate::intents::{ContractVersion, WidgetChoice};
 use crate::time;
 
+/// The receipt, among what is not kept.
+const RECEIPT: &str = "receipt";
 /// What an answer takes around its options, bytes; an estimate, so that the buffer seldom grows.
 const ANSWER_FRAME_BYTES: usize = 2 * 1024;
 /// What an option takes around its own text, card and reference, bytes; likewise.
@@ -33,6 +35,10 @@ pub struct SearchAnswer<'a> {
     /// partner gave anything to rank.
     #[schema(required)]
     receipt: Option<&'a str>,
+    /// What of the search is not expected to be kept, because the gateway's store is down: `receipt`, so that the ranking can be
+    /// neither replayed nor compared with what was booked. Options can be booked all the same. Absent when all is kept.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_kept: &'static [&'static str],
     /// What to show the cards with.
     widget: WidgetChoice<'a>,
     /// Why there is no option: the intent's own code, or `NO_PARTNER_ANSWERED`. Null when there are options.
@@ -144,6 +150,7 @@ impl<'a> From<&'a SearchOutcome> for SearchAnswer<'a> {
             intent: descriptor.intent.as_str(),
             contract: ContractVersion::of(contract),
             receipt: outcome.receipt.as_deref(),
+            not_kept: if outcome.is_receipt_kept { &[] } else { &[RECEIPT] },
             widget: WidgetChoice::from(&descriptor.widget),
             code: outcome.code.as_deref(),
             options: outcome.options.iter().map(SearchOption::from).collect(),

@@ -23,6 +23,7 @@ mod streams;
 mod telemetry;
 #[cfg(test)]
 mod tests;
+mod writable;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -55,6 +56,7 @@ pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
 pub use self::secret_files::SecretFiles;
 pub use self::streams::StreamsSection;
 pub use self::telemetry::TelemetrySection;
+pub use self::writable::{NotWritable, check_writable};
 
 /// Longest time that a setting of the server may name, milliseconds: an hour.
 const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
@@ -137,6 +139,7 @@ pub struct ServerSection {
     pub(crate) body_timeout_ms: u64,
     pub(crate) request_timeout_ms: u64,
     pub(crate) idle_timeout_ms: u64,
+    pub drain_announce_ms: u64,
     pub drain_timeout_ms: u64,
     pub(crate) open_requests_per_minute: NonZeroU32,
     pub trusted_proxies: usize,
@@ -153,6 +156,8 @@ impl Default for ServerSection {
             body_timeout_ms: 15_000,
             request_timeout_ms: 40_000,
             idle_timeout_ms: 75_000,
+            // A proxy that asks every two seconds and wants three answers has gone by then.
+            drain_announce_ms: 8_000,
             drain_timeout_ms: 45_000,
             open_requests_per_minute: OPEN_REQUESTS_PER_MINUTE,
             trusted_proxies: 0,
@@ -170,6 +175,11 @@ impl ServerSection {
             idle_timeout: Duration::from_millis(self.idle_timeout_ms),
             drain_timeout: Duration::from_millis(self.drain_timeout_ms),
         }
+    }
+
+    /// For how long a shutdown is announced before the listener closes.
+    pub fn drain_announce(&self) -> Duration {
+        Duration::from_millis(self.drain_announce_ms)
     }
 
     pub fn limits(&self, quotas: &QuotasSection) -> intent_gateway_http::Limits {
@@ -203,6 +213,7 @@ impl ServerSection {
         ] {
             within(key, value, 1, WAIT_MAX_MS);
         }
+        within("drain_announce_ms", self.drain_announce_ms, 0, WAIT_MAX_MS);
         within("drain_timeout_ms", self.drain_timeout_ms, 0, WAIT_MAX_MS);
     }
 }

@@ -45,6 +45,7 @@ pub mod pointer;
 pub mod ports;
 pub mod probe;
 pub mod progress;
+pub mod readiness;
 pub mod receipt;
 pub mod reseal;
 #[cfg(feature = "schema")]

@@ -304,6 +304,11 @@ pub trait Journal: Send + Sync {
     /// Records a receipt, likewise, under a mark of the user who asked.
     fn keep(&self, receipt: Receipt, user: Option<&User>);
 
+    /// Whether what is recorded now is expected to be kept. It is not while the store takes nothing, or more comes than it takes.
+    fn is_keeping(&self) -> bool {
+        true
+    }
+
     /// Is ready when all that was recorded before is kept, or lost.
     fn settle(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))

@@ -342,15 +342,43 @@ pub enum StoreError {
     /// Nothing changed; reading again and deciding anew is in order.
     #[error("the {} record was changed by somebody else meanwhile", .0.name())]
     Conflict(Kind),
-    /// The engine failed. Whether a change under way holds is not known when the connection broke during its commit.
+    /// The engine cannot be reached, or cannot write now: its connection broke or was refused, its disk is full or read-only, it
+    /// is shutting down, it gave no answer in its time. Whether a change under way holds is not known when that happened during
+    /// its commit.
+    #[error("the store is not available: {0}")]
+    Unavailable(String, #[source] Option<Box<dyn std::error::Error + Send + Sync>>),
+    /// The engine does not do what it was asked to: a defect of the gateway, or of what is kept.
     #[error("the store failed: {0}")]
     Engine(String, #[source] Option<Box<dyn std::error::Error + Send + Sync>>),
     /// What is kept cannot be read.
     #[error("a {} record cannot be read", .0.name())]
     Corrupt(Kind, #[source] serde_json::Error),
-    /// The engine did not get to it in time; nothing changed.
+    /// More waits for the store than it lets in; nothing changed.
     #[error("the store is busy")]
     Busy,
+}
+
+/// What a failure of the store means to whoever asked, where the failure itself has gone to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreTrouble {
+    /// The store is down, and will be back.
+    Unavailable,
+    /// There is more to do than it takes in.
+    Busy,
+    /// A defect: trying again changes nothing.
+    Defect,
+}
+
+impl StoreError {
+    /// What it means to whoever asked.
+    #[must_use]
+    pub fn trouble(&self) -> StoreTrouble {
+        match self {
+            Self::Unavailable(..) => StoreTrouble::Unavailable,
+            Self::Busy => StoreTrouble::Busy,
+            Self::Conflict(_) | Self::Engine(..) | Self::Corrupt(..) => StoreTrouble::Defect,
+        }
+    }
 }
 
 /// What the gateway keeps.

@@ -19,6 +19,7 @@ use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
 use crate::health::HealthEvent;
 use crate::id::PartnerId;
+use crate::readiness::TroubleCode;
 use crate::trace;
 
 /// Target of the spans that are exported. Nothing else has it, and the log leaves it out.
@@ -50,6 +51,9 @@ const ORDERS_IN_DOUBT: &str = "intent_gateway_orders_in_doubt";
 const CHAIN_SOUND: &str = "intent_gateway_chain_sound";
 const QUEUE_LENGTH: &str = "intent_gateway_queue_length";
 const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
+const READY_TROUBLES: &str = "intent_gateway_ready_troubles";
+const STORE_AVAILABLE: &str = "intent_gateway_store_available";
+const TASK_IN_ORDER: &str = "intent_gateway_task_in_order";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -77,7 +81,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 19] = [
+pub const METRICS: [Metric; 22] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -165,6 +169,24 @@ pub const METRICS: [Metric; 19] = [
         kind: Kind::Counter,
         labels: &[],
         help: "Findings and receipts that were lost, because they came too fast or the store failed.",
+    },
+    Metric {
+        name: STORE_AVAILABLE,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "1 where the store could be read and written at the last look, else 0.",
+    },
+    Metric {
+        name: TASK_IN_ORDER,
+        kind: Kind::Gauge,
+        labels: &["task"],
+        help: "1 where work in the background was done well and in time, else 0.",
+    },
+    Metric {
+        name: READY_TROUBLES,
+        kind: Kind::Gauge,
+        labels: &["code"],
+        help: "What is not as it should be, as `/ready` shows it: how many of each code.",
     },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
@@ -499,6 +521,21 @@ pub fn queue_length(queue: &'static str, length: usize) {
 /// Records how many findings and receipts were lost since the start.
 pub fn journal_lost(count: u64) {
     counter!(JOURNAL_LOST).absolute(count);
+}
+
+/// Records whether the store could be read and written at the last look.
+pub fn store_available(is_available: bool) {
+    gauge!(STORE_AVAILABLE).set(f64::from(u8::from(is_available)));
+}
+
+/// Records whether work in the background is in order.
+pub fn task_in_order(task: &'static str, is_in_order: bool) {
+    gauge!(TASK_IN_ORDER, "task" => task).set(f64::from(u8::from(is_in_order)));
+}
+
+/// Records how many troubles of a code there are.
+pub fn ready_troubles(code: TroubleCode, count: usize) {
+    gauge!(READY_TROUBLES, "code" => code.as_str()).set(precise(count));
 }
 
 /// Says which version runs.

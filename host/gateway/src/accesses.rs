@@ -9,6 +9,8 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::store::{Change, Store};
 use tokio_util::sync::CancellationToken;
 
+use crate::readiness::TaskRounds;
+
 /// Entries written in one go, at most.
 const BATCH_MAX: usize = 128;
 /// How often is looked for entries that are due; with the process is lost what came since.
@@ -20,6 +22,7 @@ pub(crate) async fn follow(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     stopping: CancellationToken,
+    rounds: TaskRounds,
 ) {
     let mut waiting = Vec::new();
     loop {
@@ -39,6 +42,7 @@ pub(crate) async fn follow(
             }
             waiting.drain(..written);
         }
+        rounds.note(waiting.is_empty());
         if stopped {
             return;
         }

@@ -13,6 +13,7 @@ use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::KEPT_MAX_MS;
 use intent_gateway_domain::ports::{Evidence as _, Faults as _};
+use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::supervise::restart_on_panic;
@@ -24,7 +25,7 @@ use intent_gateway_onboarding::{
     StrikeWatch, UnreportedOrders,
 };
 use intent_gateway_outbound::health::Health;
-use intent_gateway_routing::calling::forget_attempts;
+use intent_gateway_routing::calling::{Caller, forget_attempts};
 use intent_gateway_routing::user_data::forget_orders;
 use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::SqlStore;
@@ -36,6 +37,7 @@ use crate::accesses;
 use crate::chains::{self, ChainGuard};
 use crate::contract_events;
 use crate::health::{self, Changes, HealthJournal};
+use crate::readiness::{ReadinessWatch, TaskRounds};
 
 /// How often the store is asked for mail that is due.
 const MAIL_POLL: Duration = Duration::from_millis(500);
@@ -52,6 +54,17 @@ const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
 /// the store's, well within [`STALE_AFTER_MS`](intent_gateway_ledger::completion::keyring::STALE_AFTER_MS).
 const COMPARE_POLL: Duration = Duration::from_secs(2);
+/// How often the ends of calls are recorded that the store did not take.
+const SETTLE_POLL: Duration = Duration::from_millis(250);
+/// How long each task may go without a round that went well. Longer than a round takes where much is to be done.
+const SECONDS_DUE: Duration = Duration::from_secs(60);
+const ROUTING_DUE: Duration = Duration::from_secs(30);
+const MAIL_DUE: Duration = Duration::from_secs(600);
+const PROBES_DUE: Duration = Duration::from_secs(3_600);
+const SWEEP_DUE: Duration = Duration::from_secs(1_800);
+const HOURLY_DUE: Duration = Duration::from_secs(3 * 3_600);
+/// What following a whole chain may take.
+const CHECK_MAX: Duration = Duration::from_secs(3_600);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -75,6 +88,11 @@ pub(crate) struct Work {
     /// What waits to be written to the audit log.
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) chains: ChainGuard,
+    /// Calls tools; the ends of its calls are recorded late here.
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) readiness: Arc<ReadinessWatch>,
+    /// Where the tasks tell of their rounds.
+    pub(crate) board: Arc<TaskBoard>,
 }
 
 /// How long things are kept, milliseconds.
@@ -106,8 +124,11 @@ impl Background {
             linking,
             accesses,
             chains,
+            caller,
+            readiness,
+            board,
         } = work;
-        let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
+        let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone(), board, clock: clock.clone() };
         let follower = Follower {
             store: store.clone(),
             clock: clock.clone(),
@@ -120,41 +141,46 @@ impl Background {
         let sweeper = Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking };
         // After a panic everything is read once more: what was told before is not told twice.
         let (mut seen, mut strikes) = (Some(seen), Some(strikes));
-        tasks.spawn("routing", move || follow(follower.clone(), seen.take().unwrap_or_default()));
+        tasks.spawn("routing", ROUTING_DUE, move |rounds| {
+            follow(follower.clone(), seen.take().unwrap_or_default(), rounds)
+        });
         let postman = onboarding.postman;
-        tasks.spawn("mail", move || deliver(postman.clone()));
+        tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
         let probes = onboarding.probes;
-        tasks.spawn("probes", move || probe(probes.clone()));
-        tasks.spawn("sweep", move || sweep(sweeper.clone()));
+        tasks.spawn("probes", PROBES_DUE, move |rounds| probe(probes.clone(), rounds));
+        tasks.spawn("sweep", SWEEP_DUE, move |rounds| sweep(sweeper.clone(), rounds));
         let unreported = onboarding.unreported;
-        tasks.spawn("unreported orders", move || look_after(unreported.clone()));
+        tasks.spawn("unreported orders", HOURLY_DUE, move |rounds| look_after(unreported.clone(), rounds));
         let results = onboarding.results;
-        tasks.spawn("delivered results", move || review_inflation(results.clone()));
+        tasks.spawn("delivered results", HOURLY_DUE, move |rounds| review_inflation(results.clone(), rounds));
+        let chains_due = 2 * chains.interval + CHECK_MAX;
         let (audit, ledger) = (chains.clone(), chains);
-        tasks.spawn("audit chain", move || chains::guard(audit.clone(), ChainName::Audit));
-        tasks.spawn("ledger chain", move || chains::guard(ledger.clone(), ChainName::Ledger));
+        tasks.spawn("audit chain", chains_due, move |rounds| chains::guard(audit.clone(), ChainName::Audit, rounds));
+        tasks.spawn("ledger chain", chains_due, move |rounds| chains::guard(ledger.clone(), ChainName::Ledger, rounds));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
-        tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));
+        tasks.spawn("evidence", HOURLY_DUE, move |rounds| forget(clock.clone(), evidence.clone(), keep, rounds));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
-        tasks.spawn("strikes", move || {
+        tasks.spawn("strikes", SECONDS_DUE, move |rounds| {
             let watch = strikes.take().unwrap_or_default();
-            health::follow_strikes(desk.clone(), store.clone(), health.clone(), watch, journal.clone())
+            health::follow_strikes(desk.clone(), store.clone(), health.clone(), watch, journal.clone(), rounds)
         });
+        tasks.spawn("ends of calls", SECONDS_DUE, move |rounds| settle(caller.clone(), rounds));
+        tasks.spawn("readiness", SECONDS_DUE, move |rounds| readiness.clone().keep_looking(rounds));
         // Not cut off when they are told to stop: they end by themselves, once what came before the end is written.
         let stopping = stop.clone();
-        tasks.set.spawn(restart_on_panic("contract events", wait, move || {
-            contract_events::follow(sandbox.clone(), log.clone(), stopping.clone())
-        }));
+        tasks.spawn_to_the_end("contract events", None, move |rounds| {
+            contract_events::follow(sandbox.clone(), log.clone(), stopping.clone(), rounds)
+        });
         let stopping = stop.clone();
-        tasks.set.spawn(restart_on_panic("accesses", wait, move || {
-            accesses::follow(accesses.clone(), audit_log.clone(), times.clone(), stopping.clone())
-        }));
+        tasks.spawn_to_the_end("accesses", Some(SECONDS_DUE), move |rounds| {
+            accesses::follow(accesses.clone(), audit_log.clone(), times.clone(), stopping.clone(), rounds)
+        });
         let changes = Arc::new(Mutex::new(changes));
         let (desk, stopping) = (onboarding.strikes, stop.clone());
-        tasks.set.spawn(restart_on_panic("health changes", wait, move || {
-            health::write(changes.clone(), health_journal.clone(), desk.clone(), stopping.clone())
-        }));
+        tasks.spawn_to_the_end("health changes", None, move |rounds| {
+            health::write(changes.clone(), health_journal.clone(), desk.clone(), stopping.clone(), rounds)
+        });
         Self(tasks.set)
     }
 
@@ -164,25 +190,53 @@ impl Background {
     }
 }
 
-/// Work that goes on until the gateway stops, each under the name that log and metrics know it by.
+/// Work that goes on until the gateway stops, each under the name that log, metrics and readiness know it by.
 struct Tasks {
     set: JoinSet<()>,
     stop: CancellationToken,
+    board: Arc<TaskBoard>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Tasks {
+    /// Begins work that is cut off when it is told to stop. It is late when it has not gone well for longer than `due`.
     fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         name: &'static str,
-        begin: impl FnMut() -> F + Send + 'static,
+        due: Duration,
+        mut begin: impl FnMut(TaskRounds) -> F + Send + 'static,
     ) {
-        let stop = self.stop.clone();
+        let (stop, rounds) = (self.stop.clone(), self.enter(name, Some(due)));
         self.set.spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = restart_on_panic(name, wait, begin) => {}
+            let ended = rounds.rounds.clone();
+            let work = restart_on_panic(name, wait, move || begin(rounds.clone()));
+            if stop.run_until_cancelled(work).await.is_some() {
+                ended.note_end();
             }
         });
+    }
+
+    /// Begins work that ends by itself when it is told to stop.
+    fn spawn_to_the_end<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        due: Option<Duration>,
+        mut begin: impl FnMut(TaskRounds) -> F + Send + 'static,
+    ) {
+        let (stop, rounds) = (self.stop.clone(), self.enter(name, due));
+        self.set.spawn(async move {
+            let ended = rounds.rounds.clone();
+            restart_on_panic(name, wait, move || begin(rounds.clone())).await;
+            if !stop.is_cancelled() {
+                ended.note_end();
+            }
+        });
+    }
+
+    fn enter(&self, name: &'static str, due: Option<Duration>) -> TaskRounds {
+        let due_ms = due.map(|due| u64::try_from(due.as_millis()).unwrap_or(u64::MAX));
+        let rounds = self.board.enter(name, due_ms, self.clock.now());
+        TaskRounds { rounds, clock: self.clock.clone() }
     }
 }
 
@@ -192,9 +246,11 @@ fn wait(time: Duration) -> BoxFuture<'static, ()> {
 
 /// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
 /// stays so; the keys grow stale, and completion reports are refused until they can be compared again.
-async fn follow(follower: Follower, mut seen: u64) {
+async fn follow(follower: Follower, mut seen: u64, rounds: TaskRounds) {
     loop {
-        if let Err(error) = follower.follow_once(&mut seen).await {
+        let followed = follower.follow_once(&mut seen).await;
+        rounds.note_result(&followed);
+        if let Err(error) = followed {
             tracing::error!(%error, "the store could not be read; who was routed last stays so");
             tokio::time::sleep(STORE_PAUSE).await;
         }
@@ -255,9 +311,11 @@ async fn tell_ends(tests: &GoLiveTests) -> Result<(), String> {
     Ok(())
 }
 
-async fn review_inflation(results: Arc<DeliveredResults>) {
+async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
     loop {
-        match results.review_inflation().await {
+        let reviewed = results.review_inflation().await;
+        rounds.note_result(&reviewed);
+        match reviewed {
             Ok(0) => {}
             Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
             Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
@@ -266,19 +324,23 @@ async fn review_inflation(results: Arc<DeliveredResults>) {
     }
 }
 
-async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep) {
+async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep, rounds: TaskRounds) {
     loop {
-        match store.forget(clock.now().minus_ms(keep.evidence_ms)).await {
+        let evidence = store.forget(clock.now().minus_ms(keep.evidence_ms)).await;
+        let faults = store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
+        let orders = forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await;
+        rounds.note(evidence.is_ok() && faults.is_ok() && orders.is_ok());
+        match evidence {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
         }
-        match store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
+        match faults {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
         }
-        match forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await {
+        match orders {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
@@ -287,9 +349,11 @@ async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep) {
     }
 }
 
-async fn deliver(postman: Arc<Postman>) {
+async fn deliver(postman: Arc<Postman>, rounds: TaskRounds) {
     loop {
-        match postman.deliver().await {
+        let delivered = postman.deliver().await;
+        rounds.note_result(&delivered);
+        match delivered {
             Ok(0) => tokio::time::sleep(MAIL_POLL).await,
             Ok(_) => {}
             Err(error) => {
@@ -300,9 +364,11 @@ async fn deliver(postman: Arc<Postman>) {
     }
 }
 
-async fn probe(probes: Arc<Probes>) {
+async fn probe(probes: Arc<Probes>, rounds: TaskRounds) {
     loop {
-        match probes.run_due().await {
+        let probed = probes.run_due().await;
+        rounds.note_result(&probed);
+        match probed {
             Ok(0) => {}
             Ok(probed) => tracing::info!(probed, "live partners were probed"),
             Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
@@ -311,9 +377,11 @@ async fn probe(probes: Arc<Probes>) {
     }
 }
 
-async fn look_after(unreported: Arc<UnreportedOrders>) {
+async fn look_after(unreported: Arc<UnreportedOrders>, rounds: TaskRounds) {
     loop {
-        match unreported.look_through().await {
+        let looked = unreported.look_through().await;
+        rounds.note_result(&looked);
+        match looked {
             Ok(LookedThrough { noted: 0, found: 0 }) => {}
             Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
             Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
@@ -331,25 +399,37 @@ struct Sweeper {
     linking: Linking,
 }
 
-async fn sweep(sweeper: Sweeper) {
+async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
     let Sweeper { accounts, store, clock, linking } = sweeper;
     loop {
-        if let Err(error) = accounts.forget_codes().await {
-            tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
-        }
-        if let Err(error) = forget_attempts(&*store, clock.now()).await {
-            tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
-        }
-        if let Err(error) = forget_test_reports(&*store, clock.now()).await {
-            tracing::error!(error = %chain(&error), "test reports whose time is over could not be forgotten");
-        }
-        if let Err(error) = forget_expired(&*store, clock.now()).await {
-            tracing::error!(error = %chain(&error), "what waited too long for a second person could not be forgotten");
-        }
-        if let Err(error) = linking.forget_pending().await {
-            tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");
+        let swept = [
+            ("codes that are over", told(accounts.forget_codes().await)),
+            ("writes whose keys are free again", told(forget_attempts(&*store, clock.now()).await)),
+            ("test reports whose time is over", told(forget_test_reports(&*store, clock.now()).await)),
+            ("what waited too long for a second person", told(forget_expired(&*store, clock.now()).await)),
+            ("links that nobody has ended", told(linking.forget_pending().await)),
+        ];
+        rounds.note(swept.iter().all(|(_, failed)| failed.is_none()));
+        for (what, failed) in swept {
+            if let Some(error) = failed {
+                tracing::error!(error, what, "what is over could not be forgotten");
+            }
         }
         tokio::time::sleep(SWEEP_POLL).await;
+    }
+}
+
+/// How something failed, with its causes.
+fn told<T, E: std::error::Error>(outcome: Result<T, E>) -> Option<String> {
+    outcome.err().map(|error| chain(&error))
+}
+
+/// Records the ends of calls that the store did not take.
+async fn settle(caller: Arc<Caller>, rounds: TaskRounds) {
+    loop {
+        tokio::time::sleep(SETTLE_POLL).await;
+        caller.settle_waiting().await;
+        rounds.note(caller.unsettled.is_empty());
     }
 }
 
@@ -358,21 +438,39 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use intent_gateway_domain::clock::SystemClock;
+    use intent_gateway_domain::readiness::TroubleCode;
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_panics_goes_on_and_ends_when_told_to() {
         let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
-        let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
+        let board = Arc::new(TaskBoard::default());
+        let mut tasks =
+            Tasks { set: JoinSet::new(), stop: stop.clone(), board: board.clone(), clock: Arc::new(SystemClock) };
         let (count, ends) = (begun.clone(), stop.clone());
-        tasks.spawn("test", move || {
+        tasks.spawn("test", HOURLY_DUE, move |rounds| {
             let (number, ends) = (count.fetch_add(1, Ordering::Relaxed), ends.clone());
             async move {
                 assert!(number >= 2, "try {number}");
+                rounds.note(true);
                 ends.cancel();
                 std::future::pending().await
             }
         });
         Background(tasks.set).stop().await;
         assert_eq!(begun.load(Ordering::Relaxed), 3);
+        assert!(board.troubles(SystemClock.now()).is_empty(), "it was told to stop");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_ends_by_itself_is_missed() {
+        let (stop, board) = (CancellationToken::new(), Arc::new(TaskBoard::default()));
+        let mut tasks = Tasks { set: JoinSet::new(), stop, board: board.clone(), clock: Arc::new(SystemClock) };
+        tasks.spawn("test", HOURLY_DUE, |_| std::future::ready(()));
+        tasks.spawn_to_the_end("another", None, |_| std::future::ready(()));
+        Background(tasks.set).stop().await;
+        let troubles = board.troubles(SystemClock.now());
+        let codes: Vec<_> = troubles.iter().map(|trouble| trouble.code).collect();
+        assert_eq!(codes, [TroubleCode::TaskStopped; 2]);
     }
 }

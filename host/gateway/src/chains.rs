@@ -21,6 +21,8 @@ use intent_gateway_ledger::bookkeeping::LedgerWatch;
 use intent_gateway_onboarding::TeamAlarm;
 use intent_gateway_store::SqlStore;
 
+use crate::readiness::TaskRounds;
+
 /// Pause after the store, or the file of anchors, has failed.
 const PAUSE: Duration = Duration::from_secs(60);
 
@@ -100,14 +102,15 @@ enum Watch {
 }
 
 /// Checks and anchors one chain, for ever.
-pub(crate) async fn guard(guard: ChainGuard, chain: ChainName) {
+pub(crate) async fn guard(guard: ChainGuard, chain: ChainName, rounds: TaskRounds) {
     let mut told = None;
     loop {
-        match guard.watch_for_a_while(chain, &mut told).await {
+        match guard.watch_for_a_while(chain, &mut told, &rounds).await {
             Ok(()) => {}
             Err(error) => {
                 tracing::error!(%chain, %error, "a chain could not be checked or anchored");
                 telemetry::chain_checked(chain, false);
+                rounds.note(false);
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -116,7 +119,12 @@ pub(crate) async fn guard(guard: ChainGuard, chain: ChainName) {
 
 impl ChainGuard {
     /// Checks all of a chain, and from then on what comes, until it is time for all of it again.
-    async fn watch_for_a_while(&self, chain: ChainName, told: &mut Option<String>) -> Result<(), String> {
+    async fn watch_for_a_while(
+        &self,
+        chain: ChainName,
+        told: &mut Option<String>,
+        rounds: &TaskRounds,
+    ) -> Result<(), String> {
         let next_check = tokio::time::Instant::now() + self.check_interval;
         let mut watch = self.begin(chain).await?;
         let mut fault = self.advance(&mut watch).await?.or_else(|| watch.finish());
@@ -126,6 +134,7 @@ impl ChainGuard {
                 Some(fault) => self.tell(chain, fault, told).await,
                 None => self.anchor(chain, watch.head()).await?,
             }
+            rounds.note(true);
             let now = tokio::time::Instant::now();
             if now >= next_check {
                 return Ok(());

@@ -12,6 +12,8 @@ use intent_gateway_domain::versions::ContractEvent;
 use intent_gateway_sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 
+use crate::readiness::TaskRounds;
+
 /// Events written in one go, at most.
 const BATCH_MAX: usize = 128;
 /// Pause after the store or the state folder has failed.
@@ -19,13 +21,19 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Writes events to the audit log as they come, until told to stop; what waits then is still written. It is not cut off
 /// between the log and the note that the log has it, or an event would stand there twice after each such stop.
-pub(crate) async fn follow(sandbox: Arc<Sandbox>, store: Arc<dyn Store>, stopping: CancellationToken) {
+pub(crate) async fn follow(
+    sandbox: Arc<Sandbox>,
+    store: Arc<dyn Store>,
+    stopping: CancellationToken,
+    rounds: TaskRounds,
+) {
     loop {
         tokio::select! {
             () = sandbox.wait_for_events() => {}
             () = stopping.cancelled() => {}
         }
         let written = write_pending(&sandbox, &*store).await;
+        rounds.note_result(&written);
         if let Err(error) = &written {
             tracing::error!(error, "events of contracts could not be written to the audit log");
         }

@@ -16,6 +16,8 @@ use intent_gateway_outbound::health::Health;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::readiness::TaskRounds;
+
 /// Changes that wait to be written, at most. A partner makes a few a minute at worst.
 const QUEUE_MAX: usize = 4_096;
 /// Changes written in one go, at most.
@@ -85,6 +87,7 @@ pub(crate) async fn write(
     journal: Arc<HealthJournal>,
     desk: Arc<StrikeDesk>,
     stop: CancellationToken,
+    rounds: TaskRounds,
 ) {
     let mut changes = changes.lock().await;
     let mut batch = Vec::with_capacity(BATCH_MAX);
@@ -100,12 +103,14 @@ pub(crate) async fn write(
         }
         while let Err(error) = desk.record_health(&batch).await {
             let error = chain(&error);
+            rounds.note(false);
             tracing::error!(%error, waiting = batch.len(), "changes of partners' health could not be written");
             let stopped = tokio::time::timeout(STORE_PAUSE, stop.cancelled()).await.is_ok();
             if stopped {
                 break;
             }
         }
+        rounds.note(true);
         batch.clear();
         journal.tell_lost();
     }
@@ -118,9 +123,12 @@ pub(crate) async fn follow_strikes(
     health: Arc<Health>,
     mut watch: StrikeWatch,
     journal: Arc<HealthJournal>,
+    rounds: TaskRounds,
 ) {
     loop {
-        if let Err(error) = desk.follow(&*evidence, &*health, &mut watch, &*journal).await {
+        let followed = desk.follow(&*evidence, &*health, &mut watch, &*journal).await;
+        rounds.note_result(&followed);
+        if let Err(error) = followed {
             tracing::error!(error = %chain(&error), "new strikes could not be read");
         }
         tokio::time::sleep(STRIKE_POLL).await;

@@ -10,6 +10,7 @@ mod health;
 mod issuer_keys;
 mod linking;
 mod progress;
+mod readiness;
 mod serve;
 mod telemetry;
 mod timer;

@@ -1,6 +1,7 @@
 //! `intent-gateway serve`: puts the parts together, serves, and drains when told to stop.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use intent_gateway_domain::accesses::Accesses;
@@ -8,10 +9,11 @@ use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contracts as _;
+use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
-use intent_gateway_http::server::{Drained, ReservedAddress};
+use intent_gateway_http::server::{Drained, IDLE_LINGER, ReservedAddress, Shutdown};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
@@ -49,9 +51,10 @@ use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::progress::CompileProgress;
+use crate::readiness::ReadinessWatch;
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
-use intent_gateway_config::{Config, Keys, PartnerEntry, anchor_keys, open_store};
+use intent_gateway_config::{Config, Keys, PartnerEntry, anchor_keys, check_writable, open_store};
 
 /// Exit code when a second signal cuts the drain short, as a shell counts an interrupt.
 const EXIT_INTERRUPTED: i32 = 130;
@@ -67,13 +70,15 @@ pub(crate) fn run(config: Config) -> anyhow::Result<()> {
 }
 
 async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
-    let draining = CancellationToken::new();
+    let (leaving, draining) = (CancellationToken::new(), CancellationToken::new());
     let signals = Signals::new()?;
     // Before anything is compiled or opened: of two gateways that are started at one address, the second says so at once.
     let address = ReservedAddress::take(config.server.listener())?;
     let scrape_address = Telemetry::reserve(&config)?;
+    check_writable(&config)?;
     // From here on, for what was kept may have to be compiled again, which takes seconds: a signal ends that at once.
-    tokio::spawn(signals.watch(draining.clone()));
+    let drain = Drain { leaving: leaving.clone(), draining: draining.clone(), serving: CancellationToken::new() };
+    tokio::spawn(signals.watch(drain.clone(), config.server.drain_announce()));
     let compiling = CompileProgress::start();
     let sandbox = match draining.run_until_cancelled(start_sandbox(&config, &compiling, &draining)).await {
         Some(Ok(sandbox)) => sandbox,
@@ -90,8 +95,9 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
             compiling.end();
         }
     });
-    let running = parts(&config, telemetry, sandbox.clone(), &draining).await?;
+    let running = parts(&config, telemetry, sandbox.clone(), &drain).await?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
+    let (readiness, board, caller) = (running.readiness, running.board, state.caller.clone());
     let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
@@ -104,7 +110,9 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     if let Err(error) = contract_events::write_pending(&sandbox, &*store).await {
         tracing::error!(error, "events of contracts could not be written to the audit log yet");
     }
-    let server = address.listen(router(state), draining.clone())?;
+    let idle_linger = IDLE_LINGER.min(config.server.drain_announce());
+    let server = address.listen(router(state), Shutdown { announced: leaving, begun: draining, idle_linger })?;
+    drain.serving.cancel();
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
     let keep = Keep { evidence_ms: config.evidence.keep_ms(), orders_ms: config.orders.keep_ms() };
@@ -132,6 +140,9 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         changes,
         linking,
         accesses,
+        caller: caller.clone(),
+        readiness,
+        board,
     };
     let background = Background::start(work, &stop);
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
@@ -140,6 +151,8 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let drained = server.run().await;
     stop.cancel();
     background.stop().await;
+    // Once more for those whose last try failed.
+    caller.settle_waiting().await;
     // Whoever is still owed an answer was cut off; what was taken is written all the same.
     linking_tasks.close().await;
     desk.close().await;
@@ -187,6 +200,8 @@ struct RunningParts {
     linking_tasks: LinkingTasks,
     accesses: Arc<Accesses>,
     anchors: Arc<KeptAnchors>,
+    readiness: Arc<ReadinessWatch>,
+    board: Arc<TaskBoard>,
 }
 
 /// Partners' health, and where changes in it go.
@@ -201,7 +216,7 @@ async fn parts(
     config: &Config,
     telemetry: &Telemetry,
     sandbox: Arc<Sandbox>,
-    draining: &CancellationToken,
+    drain: &Drain,
 ) -> anyhow::Result<RunningParts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
@@ -255,9 +270,12 @@ async fn parts(
         open_rankings: OpenRankings::default(),
         past_orders: Some(PastOrders { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) }),
     };
-    telemetry.watch(sizes(&sandbox, &desk, &journal));
     let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
+    telemetry.watch(sizes(&sandbox, &desk, &journal, &caller));
+    let board = Arc::new(TaskBoard::default());
+    let readiness = ReadinessWatch::new(store.clone(), journal.clone(), sandbox.clone(), board.clone(), clock.clone());
+    let readiness = Arc::new(readiness);
     let accesses = Arc::new(Accesses::default());
     let state = AppState {
         streams: streams(config, &caller, &clock),
@@ -300,7 +318,9 @@ async fn parts(
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),
         limits: config.server.limits(&config.quotas),
-        draining: draining.clone(),
+        readiness: readiness.clone(),
+        leaving: drain.leaving.clone(),
+        draining: drain.draining.clone(),
         accesses: accesses.clone(),
     };
     Ok(RunningParts {
@@ -317,6 +337,8 @@ async fn parts(
         linking,
         linking_tasks,
         anchors,
+        readiness,
+        board,
     })
 }
 
@@ -379,16 +401,28 @@ fn streams(config: &Config, caller: &Arc<Caller>, clock: &Arc<dyn Clock>) -> Str
 }
 
 /// What is looked at whenever somebody asks for the metrics.
-fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>) -> Sizes {
-    let (sandbox, desk, journal) = (sandbox.clone(), desk.clone(), journal.clone());
+fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>, caller: &Arc<Caller>) -> Sizes {
+    let (sandbox, desk, journal, caller) = (sandbox.clone(), desk.clone(), journal.clone(), caller.clone());
     Box::new(move || {
         telemetry::live_intents(sandbox.all().len());
         for (queue, length) in desk.waiting() {
             telemetry::queue_length(queue, length);
         }
         telemetry::queue_length("journal", journal.waiting());
+        telemetry::queue_length("ends of calls", caller.unsettled.len());
         telemetry::journal_lost(journal.lost());
     })
+}
+
+/// The steps of a shutdown, as the parts of the process hear of them.
+#[derive(Clone)]
+struct Drain {
+    /// Cancelled when it is announced.
+    leaving: CancellationToken,
+    /// Cancelled when it begins.
+    draining: CancellationToken,
+    /// Cancelled when requests are served: before that there is nobody to tell.
+    serving: CancellationToken,
 }
 
 /// The signals that end the process, and the one that does not.
@@ -396,6 +430,8 @@ struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
+    /// Listened for, so that a file that has reached the process's limit is a write that fails, and not the end of the process.
+    _file_too_large: Signal,
 }
 
 impl Signals {
@@ -406,17 +442,30 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
+            _file_too_large: listen(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 
-    /// The first signal begins the drain, the second ends the process.
-    async fn watch(mut self, draining: CancellationToken) {
+    /// The first signal announces the drain and, when whoever follows `/ready` has had time to go, begins it. The second ends the
+    /// process.
+    async fn watch(mut self, drain: Drain, announce: Duration) {
         self.next().await;
+        drain.leaving.cancel();
+        if drain.serving.is_cancelled() && !announce.is_zero() {
+            let announce_ms = u64::try_from(announce.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(
+                announce_ms,
+                "a shutdown is announced, and requests still taken; a second signal stops at once"
+            );
+            tokio::select! {
+                () = tokio::time::sleep(announce) => {}
+                () = self.next() => stop_at_once(),
+            }
+        }
         tracing::info!("draining; a second signal stops at once");
-        draining.cancel();
+        drain.draining.cancel();
         self.next().await;
-        tracing::warn!("stopped at once by a second signal");
-        std::process::exit(EXIT_INTERRUPTED);
+        stop_at_once()
     }
 
     /// The next signal that is to end the process.
@@ -432,4 +481,9 @@ impl Signals {
             }
         }
     }
+}
+
+fn stop_at_once() -> ! {
+    tracing::warn!("stopped at once by a second signal");
+    std::process::exit(EXIT_INTERRUPTED)
 }

@@ -8,6 +8,7 @@ mod bookkeeping;
 mod calling;
 mod linking;
 mod onboarding;
+mod store;
 pub(crate) use onboarding::{refuse_document, refuse_intent};
 
 use std::borrow::Cow;
@@ -27,6 +28,8 @@ use intent_gateway_routing::search::SearchError;
 
 /// Seconds after which a caller may try again when the gateway is busy.
 const RETRY_AFTER_SECONDS: NonZeroU32 = NonZeroU32::MIN;
+/// Seconds after which a caller may try again when the store is down. A server that restarts takes a few.
+const STORE_RETRY_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
 
 /// The gateway's own codes. A contract's refusal carries a code of the intent's error table instead, and the
 /// rejection of a component the loader's.
@@ -58,6 +61,8 @@ pub enum Code {
     InternalError,
     /// The gateway has as much to do as it can.
     Overloaded,
+    /// What keeps the gateway's records is down.
+    StoreUnavailable,
     NoLiveContract,
     /// The gateway is shutting down.
     Draining,
@@ -67,7 +72,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::InvalidRequest,
         Self::InvalidAuth,
         Self::TokenLifeTooLong,
@@ -81,6 +86,7 @@ impl Code {
         Self::RateLimited,
         Self::InternalError,
         Self::Overloaded,
+        Self::StoreUnavailable,
         Self::NoLiveContract,
         Self::Draining,
         Self::Timeout,
@@ -103,6 +109,7 @@ impl Code {
             Self::RateLimited => PlatformCode::RateLimited.as_str(),
             Self::InternalError => PlatformCode::InternalError.as_str(),
             Self::Overloaded => "OVERLOADED",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
             Self::NoLiveContract => "NO_LIVE_CONTRACT",
             Self::Draining => "DRAINING",
             Self::Timeout => "TIMEOUT",
@@ -123,7 +130,9 @@ impl Code {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Overloaded | Self::NoLiveContract | Self::Draining => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::StoreUnavailable | Self::NoLiveContract | Self::Draining => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -147,6 +156,7 @@ impl Code {
                 "The gateway failed; the platform team can find the cause by the request's identifier."
             }
             Self::Overloaded => "The gateway is busy; try again shortly.",
+            Self::StoreUnavailable => "The gateway's store is down; repeat the same request shortly.",
             Self::NoLiveContract => "No contract is live.",
             Self::Draining => "The gateway is shutting down.",
             Self::Timeout => "The gateway did not finish in time.",
@@ -184,7 +194,11 @@ impl Refusal {
             violations: Box::default(),
             internal: None,
             challenge: None,
-            retry_after_seconds: (code == Code::Overloaded).then_some(RETRY_AFTER_SECONDS),
+            retry_after_seconds: match code {
+                Code::Overloaded => Some(RETRY_AFTER_SECONDS),
+                Code::StoreUnavailable => Some(STORE_RETRY_SECONDS),
+                _ => None,
+            },
             link: None,
             for_browsers: false,
         }

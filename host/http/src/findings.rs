@@ -10,7 +10,6 @@ use http::StatusCode;
 use intent_gateway_api::evidence::{Finding, FindingsSummary, PartnerFindings};
 use intent_gateway_domain::findings::{COUNT_WINDOW_MS, FindingQuery, Severity, Source, day_number, day_start};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_outbound::health::PartnerView;
 use serde::Deserialize;
 
@@ -58,7 +57,7 @@ pub(crate) async fn page(
         intent: intent.as_deref(),
         code: code.as_deref(),
     };
-    let findings = app.evidence.findings(query).await.map_err(OnboardingError::from)?;
+    let findings = app.evidence.findings(query).await?;
     let next = next_number(&findings, query.limit, |finding| finding.number);
     let bytes = wire::SMALL_BYTES + findings.len() * FINDING_BYTES;
     let findings = findings.into_iter().map(Finding::from).collect();
@@ -70,7 +69,7 @@ pub(crate) async fn summary(app: &App, partner: &PartnerId) -> Result<Response, 
     let now = app.searcher.clock.now();
     // Whole days, so that the first of them is not counted in part.
     let since = day_start(day_number(now.minus_ms(COUNT_WINDOW_MS)) + 1);
-    let counts = app.evidence.counts(partner, since).await.map_err(OnboardingError::from)?;
+    let counts = app.evidence.counts(partner, since).await?;
     let view = app.health.view_of(partner, now).unwrap_or_else(|| PartnerView::unheard(partner, now));
     let bytes = wire::SMALL_BYTES + counts.len() * ROW_BYTES;
     wire::json(StatusCode::OK, &FindingsSummary::new(view, counts, since), bytes)

@@ -48,6 +48,7 @@ use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::Anchors;
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
+use intent_gateway_domain::readiness::Readiness;
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::Exposition;
 use intent_gateway_domain::user::Orchestrator;
@@ -158,6 +159,10 @@ pub struct AppState {
     pub streams: Streams,
     /// Bounds.
     pub limits: Limits,
+    /// Knows what is not as it should be.
+    pub readiness: Arc<dyn Readiness>,
+    /// Cancelled when a shutdown is announced.
+    pub leaving: CancellationToken,
     /// Cancelled when a shutdown begins.
     pub draining: CancellationToken,
     /// Takes what happens often, for the audit log.
@@ -187,6 +192,8 @@ pub(crate) struct App {
     pub(crate) metrics: Arc<dyn Exposition>,
     pub(crate) streams: streams::Open,
     pub(crate) limits: Limits,
+    pub(crate) readiness: Arc<dyn Readiness>,
+    pub(crate) leaving: CancellationToken,
     pub(crate) draining: CancellationToken,
     /// Whether a proxy stands in front that nobody told of.
     pub(crate) proxies: Arc<ProxyWatch>,
@@ -297,6 +304,8 @@ pub fn router(state: AppState) -> Router {
         metrics: state.metrics,
         streams: state.streams.into(),
         limits: state.limits,
+        readiness: state.readiness,
+        leaving: state.leaving,
         draining: state.draining,
         proxies,
         accesses: state.accesses,

@@ -182,8 +182,11 @@ fn refusal(code: Code) -> Response {
     });
     let mut content = Content::new(Some(Ref::from_schema_name("ErrorBody")));
     content.example = Some(example);
-    ResponseBuilder::new()
-        .description(format!("`{}`: {}", code.as_str(), code.message()))
-        .content(crate::body::JSON, content)
-        .build()
+    let told = |code: Code| format!("`{}`: {}", code.as_str(), code.message());
+    // An operation has one answer for each status; wherever there can be too much to do, the store can be down as well.
+    let description = match code {
+        Code::Overloaded => format!("{} {}", told(code), told(Code::StoreUnavailable)),
+        _ => told(code),
+    };
+    ResponseBuilder::new().description(description).content(crate::body::JSON, content).build()
 }

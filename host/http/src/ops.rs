@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use intent_gateway_api::operations::{Health, Readiness};
+use intent_gateway_api::operations::{Health, Liveness, Readiness, ReadyTrouble};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -18,7 +18,11 @@ use crate::wire;
 const UNTRUSTED_PROXY: &str = "UNTRUSTED_PROXY";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(health)).routes(routes!(ready)).routes(routes!(openapi))
+    OpenApiRouter::default()
+        .routes(routes!(health))
+        .routes(routes!(live))
+        .routes(routes!(ready))
+        .routes(routes!(openapi))
 }
 
 /// Says that the process serves.
@@ -33,25 +37,40 @@ async fn health(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
 }
 
-/// Says whether the process should get traffic.
+/// Says that the process turns, and nothing else: whoever asks restarts it where no answer comes.
+#[utoipa::path(
+    get, path = "/live", tag = "operations",
+    security(()),
+    responses((status = 200, description = "The process turns", body = Liveness))
+)]
+async fn live() -> Result<Response, Refusal> {
+    wire::json(StatusCode::OK, &Liveness { status: "live".to_owned() }, wire::SMALL_BYTES)
+}
+
+/// Says whether the process should get traffic, and what is not as it should be.
+///
+/// A store that is down is shown and is no reason to take a gateway out: searches are served without it, and it is the same store
+/// for all gateways, so that nobody would be left.
 #[utoipa::path(
     get, path = "/ready", tag = "operations",
     security(()),
     responses(
-        (status = 200, description = "At least one contract is live", body = Readiness),
-        (status = 503, description = "`NO_LIVE_CONTRACT`, or `DRAINING` during a shutdown", body = ErrorBody),
+        (status = 200, description = "It should: at least one contract is live", body = Readiness),
+        (status = 503, description = "`NO_LIVE_CONTRACT`, or `DRAINING` from the announcement of a shutdown on", body = ErrorBody),
     )
 )]
 async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    if app.draining.is_cancelled() {
+    if app.leaving.is_cancelled() {
         return Err(Code::Draining.into());
     }
-    match app.searcher.contracts.all().len() {
-        0 => Err(Code::NoLiveContract.into()),
-        live_intents => {
-            wire::json(StatusCode::OK, &Readiness { status: "ready".to_owned(), live_intents }, wire::SMALL_BYTES)
-        }
+    let live_intents = app.searcher.contracts.all().len();
+    if live_intents == 0 {
+        return Err(Code::NoLiveContract.into());
     }
+    let troubles: Vec<ReadyTrouble> = app.readiness.troubles().await.into_iter().map(ReadyTrouble::from).collect();
+    let status = if troubles.is_empty() { "ready" } else { "degraded" }.to_owned();
+    let bytes = wire::SMALL_BYTES * (1 + troubles.len());
+    wire::json(StatusCode::OK, &Readiness { status, live_intents, troubles }, bytes)
 }
 
 /// This document.

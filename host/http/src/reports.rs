@@ -12,7 +12,6 @@ use http::{HeaderMap, StatusCode};
 use intent_gateway_api::report::CompletionReport;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::platform_code::PlatformCode;
-use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::DeskError;
 use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 use intent_gateway_ledger::completion::intake::{Acknowledgement, Delivery, IntakeError};
@@ -105,11 +104,11 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
 
 impl From<TestReportError> for Refusal {
     fn from(error: TestReportError) -> Self {
-        let code = match &error {
-            TestReportError::Store(StoreError::Busy) | TestReportError::Contended(_) => Code::Overloaded,
-            TestReportError::Store(_) => Code::InternalError,
-        };
-        Self::new(code).internal(chain(&error))
+        let detail = chain(&error);
+        match error {
+            TestReportError::Store(error) => Self::from(error.trouble()).internal(detail),
+            TestReportError::Contended(_) => Self::new(Code::Overloaded).internal(detail),
+        }
     }
 }
 
@@ -132,14 +131,12 @@ impl From<IntakeError> for Refusal {
             ),
             IntakeError::Contract(fault) => fault.into(),
             IntakeError::Desk(DeskError::Closed) => Self::new(Code::Draining).internal(detail),
-            IntakeError::Desk(DeskError::Store(error)) if !matches!(*error, StoreError::Busy) => {
-                Self::new(Code::InternalError).internal(detail)
-            }
+            IntakeError::Desk(DeskError::Store(error)) => Self::from(error.trouble()).internal(detail),
             IntakeError::Test(error) => error.into(),
             IntakeError::TooOften(wait) => Self::new(Code::RateLimited).retry_after(wait),
-            IntakeError::Stale(_) | IntakeError::TooMany | IntakeError::Desk(_) => {
-                Self::new(Code::Overloaded).internal(detail)
-            }
+            // The keys are compared with the store every two seconds; it could not be read for longer than they are trusted.
+            IntakeError::Stale(_) => Self::new(Code::StoreUnavailable).internal(detail),
+            IntakeError::TooMany | IntakeError::Desk(DeskError::Full) => Self::new(Code::Overloaded).internal(detail),
             IntakeError::Unbookable(_) | IntakeError::Unsound(_) => Self::new(Code::InternalError).internal(detail),
         }
     }

@@ -3,6 +3,11 @@
 //! A client can hold nothing without end: connections are counted ([`connections`](crate::connections)), a request's head must
 //! arrive in time, a connection on which nothing is asked is closed, and at shutdown what is under way gets a bounded time to
 //! finish.
+//!
+//! A shutdown has two steps, so that no client meets a closed door ([`Shutdown`]). While it is announced, connections are still
+//! taken and requests answered, and every answer asks its client to go elsewhere: by `Connection: close`, or GOAWAY. An idle
+//! connection of HTTP/1.1 stays open then, for a request may be on its way on it, and would be lost if it closed. Then the
+//! listener closes, and what is idle still, a moment later.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +18,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::{StatusCode, Version, header};
+use futures_util::FutureExt as _;
+use http::{HeaderValue, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -51,6 +57,28 @@ pub struct ServerConfig {
     pub idle_timeout: Duration,
     /// Requests under way at shutdown get this long.
     pub drain_timeout: Duration,
+}
+
+/// How long an idle connection stays open after the listener has closed: its client was asked on every answer to leave it, and
+/// may just then have sent one more request.
+pub const IDLE_LINGER: Duration = Duration::from_secs(1);
+
+/// The steps of a shutdown.
+#[derive(Clone, Debug)]
+pub struct Shutdown {
+    /// Cancelled first: requests are still taken, and clients asked to go elsewhere.
+    pub announced: CancellationToken,
+    /// Cancelled then: nobody new is let in, and what is under way is finished.
+    pub begun: CancellationToken,
+    /// How long an idle connection stays open from then on.
+    pub idle_linger: Duration,
+}
+
+impl From<CancellationToken> for Shutdown {
+    /// One that nobody is told of beforehand.
+    fn from(begun: CancellationToken) -> Self {
+        Self { announced: begun.clone(), begun, idle_linger: Duration::ZERO }
+    }
 }
 
 /// The listener could not be opened.
@@ -101,14 +129,14 @@ impl ReservedAddress {
         reserve().map_err(|source| BindError { address: config.listen, source })
     }
 
-    /// Opens the listener. Connections are taken from [`Server::run`] on, until `shutdown` is cancelled.
+    /// Opens the listener. Connections are taken from [`Server::run`] on, until the shutdown has begun.
     ///
     /// # Errors
     /// [`BindError`] when the address cannot be listened on after all.
-    pub fn listen(self, router: Router, shutdown: CancellationToken) -> Result<Server, BindError> {
+    pub fn listen(self, router: Router, shutdown: impl Into<Shutdown>) -> Result<Server, BindError> {
         let Self { socket, local_addr, config } = self;
         let listener = socket.listen(BACKLOG).map_err(|source| BindError { address: config.listen, source })?;
-        Ok(Server { listener, local_addr, config, router, shutdown })
+        Ok(Server { listener, local_addr, config, router, shutdown: shutdown.into() })
     }
 }
 
@@ -118,15 +146,15 @@ pub struct Server {
     local_addr: SocketAddr,
     config: ServerConfig,
     router: Router,
-    shutdown: CancellationToken,
+    shutdown: Shutdown,
 }
 
 impl Server {
-    /// Opens the listener. Connections are taken from [`Server::run`] on, until `shutdown` is cancelled.
+    /// Opens the listener. Connections are taken from [`Server::run`] on, until the shutdown has begun.
     ///
     /// # Errors
     /// [`BindError`] when the address cannot be listened on.
-    pub async fn bind(config: ServerConfig, router: Router, shutdown: CancellationToken) -> Result<Self, BindError> {
+    pub async fn bind(config: ServerConfig, router: Router, shutdown: impl Into<Shutdown>) -> Result<Self, BindError> {
         ReservedAddress::take(config)?.listen(router, shutdown)
     }
 
@@ -143,9 +171,17 @@ impl Server {
         let cut = CancellationToken::new();
         let shared = Arc::new(ServerState { builder: builder(&config), config, router, shutdown, cut });
         let open = Connections::new(config.max_connections);
-        while let Some((stream, peer, place)) = accept(&listener, &open, &shared.shutdown).await {
+        let spawn = |(stream, peer, place): (TcpStream, SocketAddr, Place)| {
             let shared = shared.clone();
             connections.spawn(async move { serve(&shared, stream, peer, place).await });
+        };
+        let begun = &shared.shutdown.begun;
+        while let Some(accepted) = begun.run_until_cancelled(accept(&listener, &open)).await {
+            spawn(accepted);
+        }
+        // Those that wait in the kernel's queue are connected, as far as their clients know. Closing would reset them.
+        while let Some(accepted) = accept(&listener, &open).now_or_never() {
+            spawn(accepted);
         }
         // Whoever connects from now on is refused by the kernel.
         drop(listener);
@@ -165,8 +201,7 @@ struct ServerState {
     builder: auto::Builder<TokioExecutor>,
     config: ServerConfig,
     router: Router,
-    /// Finish what is under way.
-    shutdown: CancellationToken,
+    shutdown: Shutdown,
     /// Stop at once.
     cut: CancellationToken,
 }
@@ -188,32 +223,21 @@ fn builder(config: &ServerConfig) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// The next connection and its place; none once the shutdown has begun.
-async fn accept(
-    listener: &TcpListener,
-    open: &Arc<Connections>,
-    shutdown: &CancellationToken,
-) -> Option<(TcpStream, SocketAddr, Place)> {
-    let next = async {
-        loop {
-            match listener.accept().await {
-                Ok((stream, peer)) => {
-                    // Beyond the bound, one waits here, and the next ones in the kernel: they cost the process nothing.
-                    let place = open.enter(client::network_of(peer.ip())).await;
-                    return (stream, peer, place);
-                }
-                Err(error) if is_of_the_peer(&error) => tracing::debug!(%error, "a connection was gone at once"),
-                Err(error) => {
-                    tracing::error!(%error, "cannot accept connections");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
+/// The next connection and its place.
+async fn accept(listener: &TcpListener, open: &Arc<Connections>) -> (TcpStream, SocketAddr, Place) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                // Beyond the bound, one waits here, and the next ones in the kernel: they cost the process nothing.
+                let place = open.enter(client::network_of(peer.ip())).await;
+                return (stream, peer, place);
+            }
+            Err(error) if is_of_the_peer(&error) => tracing::debug!(%error, "a connection was gone at once"),
+            Err(error) => {
+                tracing::error!(%error, "cannot accept connections");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
-    };
-    tokio::select! {
-        biased;
-        () = shutdown.cancelled() => None,
-        next = next => Some(next),
     }
 }
 
@@ -228,27 +252,35 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place:
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     let activity = place.activity.clone();
+    let speaks_http_2 = CancellationToken::new();
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
         request.extensions_mut().insert(Answering(activity.clone()));
         let names_one_host = names_one_host(&request);
+        let is_http_2 = request.version() == Version::HTTP_2;
+        if is_http_2 {
+            speaks_http_2.cancel();
+        }
         let asked = activity.ask();
+        let announced = shared.shutdown.announced.clone();
         let mut router = shared.router.clone();
         async move {
-            if !names_one_host {
+            let answered = if names_one_host {
+                router.call(request).await
+            } else {
                 // As hyper answers other heads that are none.
                 let mut refused = Response::new(Body::empty());
                 *refused.status_mut() = StatusCode::BAD_REQUEST;
-                return Ok(refused);
-            }
-            let answer = router.call(request).await;
+                Ok(refused)
+            };
             drop(asked);
-            answer
+            answered.map(|answer| if is_http_2 { answer } else { ask_to_leave(answer, &announced) })
         }
     });
     let mut connection = pin!(shared.builder.serve_connection(TokioIo::new(stream), service));
     let look_after = shared.config.idle_timeout.min(shared.config.header_read_timeout);
     let mut look = pin!(tokio::time::sleep(look_after));
+    let mut leaving = pin!(shared.time_to_leave(&place, &speaks_http_2));
     let mut finishing = false;
     loop {
         tokio::select! {
@@ -259,7 +291,7 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place:
                 return;
             }
             () = shared.cut.cancelled() => return,
-            () = shared.shutdown.cancelled(), if !finishing => {
+            () = leaving.as_mut(), if !finishing => {
                 finishing = true;
                 connection.as_mut().graceful_shutdown();
             }
@@ -279,6 +311,33 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place:
                 }
                 // Not later than the shorter of the two times: a first request changes which of them counts.
                 look.as_mut().reset(closes_at.min(now + look_after));
+            }
+        }
+    }
+}
+
+/// From the announcement of a shutdown on, an answer of HTTP/1.1 is the last of its connection.
+fn ask_to_leave(mut answer: Response, announced: &CancellationToken) -> Response {
+    if announced.is_cancelled() {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
+}
+
+impl ServerState {
+    /// Waits until the connection is to end as soon as nothing is under way on it. HTTP/2 says so without losing a request, so
+    /// it is told at the announcement; an idle connection of HTTP/1.1 gets the time to linger.
+    async fn time_to_leave(&self, place: &Place, speaks_http_2: &CancellationToken) {
+        let Shutdown { announced, begun, idle_linger } = &self.shutdown;
+        announced.cancelled().await;
+        tokio::select! {
+            () = speaks_http_2.cancelled() => return,
+            () = begun.cancelled() => {}
+        }
+        if place.activity.idle_since().is_some() && !idle_linger.is_zero() {
+            tokio::select! {
+                () = speaks_http_2.cancelled() => {}
+                () = tokio::time::sleep(*idle_linger) => {}
             }
         }
     }

@@ -11,7 +11,7 @@ use intent_gateway_api::links::LinkBody;
 use intent_gateway_api::user_data::{UserData, UserErased};
 use intent_gateway_domain::audit::AuditDraft;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::store::{Change, StoreError};
+use intent_gateway_domain::store::Change;
 use intent_gateway_routing::user_data::{ExportCursor, UserDataError};
 use serde::Deserialize;
 use tokio::sync::SemaphorePermit;
@@ -113,10 +113,8 @@ impl From<UserDataError> for Refusal {
                 Self::conflict("CALL_UNDER_WAY", "A call of one of the user's orders is under way.")
                     .retry_after(Duration::from_millis(left_ms))
             }
-            UserDataError::Contended(_) | UserDataError::Store(StoreError::Busy) => {
-                Self::new(Code::Overloaded).internal(detail)
-            }
-            UserDataError::Store(_) => Self::new(Code::InternalError).internal(detail),
+            UserDataError::Contended(_) => Self::new(Code::Overloaded).internal(detail),
+            UserDataError::Store(error) => error.into(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::flow::{CallbackFault, EndpointFault};
 use super::port::LinkFailure;
 use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::steps::Contended;
-use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::store::{StoreError, StoreTrouble};
 use intent_gateway_domain::vault::{NoEntropy, OpenError};
 
 /// An account was not linked; nothing is kept of it.
@@ -101,13 +101,15 @@ pub enum LinkCode {
     NotLinked,
     /// The gateway has too much to do.
     Overloaded,
+    /// The gateway's store is down.
+    StoreUnavailable,
     /// The gateway's own fault.
     Internal,
 }
 
 impl LinkCode {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::InvalidLink,
         Self::UsedLink,
         Self::ExpiredLink,
@@ -125,6 +127,7 @@ impl LinkCode {
         Self::OtherBrowser,
         Self::NotLinked,
         Self::Overloaded,
+        Self::StoreUnavailable,
         Self::Internal,
     ];
 
@@ -149,6 +152,7 @@ impl LinkCode {
             Self::OtherBrowser => "LINK_OTHER_BROWSER",
             Self::NotLinked => "NOT_FOUND",
             Self::Overloaded => "OVERLOADED",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
             Self::Internal => PlatformCode::InternalError.as_str(),
         }
     }
@@ -184,10 +188,13 @@ impl LinkError {
             Self::Outdated => LinkCode::Outdated,
             Self::OtherBrowser => LinkCode::OtherBrowser,
             Self::NotLinked => LinkCode::NotLinked,
-            Self::Store(StoreError::Busy) | Self::Contended => LinkCode::Overloaded,
-            Self::Store(StoreError::Conflict(_) | StoreError::Engine(..) | StoreError::Corrupt(..))
-            | Self::NoEntropy(_)
-            | Self::Sealed(_) => LinkCode::Internal,
+            Self::Store(error) => match error.trouble() {
+                StoreTrouble::Unavailable => LinkCode::StoreUnavailable,
+                StoreTrouble::Busy => LinkCode::Overloaded,
+                StoreTrouble::Defect => LinkCode::Internal,
+            },
+            Self::Contended => LinkCode::Overloaded,
+            Self::NoEntropy(_) | Self::Sealed(_) => LinkCode::Internal,
         }
     }
 }

@@ -338,7 +338,9 @@ fn a_server_that_is_down_is_not_called() {
     for _ in 0..5 {
         assert!(bench.call("cancel_thing", "{}", None).is_err());
     }
-    assert_eq!(not_called(bench.call("cancel_thing", "{}", None)).0, NotCalled::Down);
+    let (why, wait_ms) = not_called(bench.call("cancel_thing", "{}", None));
+    assert_eq!(why, NotCalled::Down);
+    assert!(wait_ms.is_some_and(|wait_ms| (4_000..=5_000).contains(&wait_ms)), "the breaker's first wait: {wait_ms:?}");
     assert_eq!(bench.times().len(), 5);
     let changes = bench.world.changes.events();
     assert!(changes.iter().any(|event| matches!(event.change, HealthChange::Opened(_))), "{changes:?}");

@@ -77,6 +77,30 @@ pub struct OptionReference {
     /// When the search was, likewise; absent in references from before it was told.
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
     pub searched_at_ms: Option<Timestamp>,
+    /// The option itself, where its ranking's receipt was not expected to be kept.
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<Quote>,
+}
+
+/// Longest option that a reference holds, bytes.
+const QUOTE_MAX_BYTES: usize = 4 * 1024;
+
+/// An option whose receipt was not expected to be kept, so that its reference has to say what was quoted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quote {
+    /// As the partner wrote it, JSON text.
+    Whole(String),
+    /// It does not fit a reference.
+    TooLong,
+}
+
+impl Quote {
+    /// Of an option's JSON text.
+    #[must_use]
+    pub fn of(option: &str) -> Self {
+        if option.len() <= QUOTE_MAX_BYTES { Self::Whole(option.to_owned()) } else { Self::TooLong }
+    }
 }
 
 /// What a reference to a booking is bound to: anything that a call has made and a later one is about.
@@ -141,6 +165,14 @@ impl Reference {
     pub(crate) fn searched_at(&self) -> Option<Timestamp> {
         match self {
             Self::Option(option) => option.searched_at_ms,
+            Self::Booking(_) => None,
+        }
+    }
+
+    /// The option, where its receipt was not expected to be kept.
+    pub(crate) fn quoted(&self) -> Option<&Quote> {
+        match self {
+            Self::Option(option) => option.quoted.as_ref(),
             Self::Booking(_) => None,
         }
     }
@@ -210,7 +242,12 @@ impl ReferenceSealer {
     /// Seals a reference to an option into URL-safe text: `opt_`, the intent, a dot, and what only the gateway reads.
     #[must_use]
     pub fn seal(&self, reference: &OptionReference) -> String {
-        self.current.options.seal(OPTION, &reference.intent, reference)
+        let sealed = self.current.options.seal(OPTION, &reference.intent, reference);
+        // An option of nothing but quotation marks grows when it is written as a text.
+        if sealed.len() > REFERENCE_MAX_BYTES && matches!(reference.quoted, Some(Quote::Whole(_))) {
+            return self.seal(&OptionReference { quoted: Some(Quote::TooLong), ..reference.clone() });
+        }
+        sealed
     }
 
     /// Seals a reference to a booking likewise.
@@ -321,6 +358,7 @@ mod tests {
             result_token: Some("t".to_owned()),
             expires_at_ms: Timestamp::from_ms(1),
             searched_at_ms: Some(Timestamp::from_ms(0)),
+            quoted: None,
         }
     }
 

@@ -34,6 +34,7 @@ mod instance;
 mod journal;
 mod library;
 mod loading;
+mod missing;
 mod progress;
 mod registry;
 mod sandbox;

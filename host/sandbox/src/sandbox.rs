@@ -35,6 +35,7 @@ use crate::history::{Doing, Outbox, Provenance};
 use crate::journal::Journal;
 use crate::library::{KeptIntent, KeptVersion, Library, StateError, StoredComponent};
 use crate::loading::{self, Prepared, Rejected};
+use crate::missing::Expected;
 use crate::progress::StartProgress;
 use crate::registry::{Addition, Change, FaultSink, Intent, NewVersion, Published, Reports, Snapshot, Version};
 use crate::watch::Folder;
@@ -69,7 +70,7 @@ pub enum StartError {
 
 /// Runs contracts, and keeps and replaces them. Its tasks end with it, or when shut down.
 pub struct Sandbox {
-    inner: Arc<SandboxState>,
+    pub(crate) inner: Arc<SandboxState>,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -87,6 +88,8 @@ pub(crate) struct SandboxState {
     library: Library,
     snapshot: ArcSwap<Published>,
     journal: Journal,
+    /// What should be live.
+    pub(crate) expected: Expected,
     clock: Arc<dyn Clock>,
     /// Who has a component examined, and who waits for it.
     queue: LoadQueue,
@@ -157,12 +160,15 @@ impl Sandbox {
         let (failing, reports) = mpsc::channel(FAILING_QUEUE);
         // A child, so that dropping the sandbox ends its tasks and not its owner's.
         let shutdown = shutdown.child_token();
+        let was_live = kept.intents.iter().filter(|(_, kept)| kept.live.is_some()).map(|(name, _)| name.clone());
+        let expected = Expected::of(was_live);
         let inner = Arc::new(SandboxState {
             engine,
             cache: Arc::new(cache),
             library,
             snapshot: ArcSwap::from_pointee(Published::new(Snapshot::default())),
             journal: Journal::default(),
+            expected,
             clock,
             queue: LoadQueue::new(),
             changing: Mutex::new(()),
@@ -589,7 +595,7 @@ impl ContractAdmin for Sandbox {
 
     fn unload<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
         let (inner, intent) = (Arc::clone(&self.inner), intent.to_owned());
-        finish(async move { inner.unload(&intent, by).await })
+        finish(async move { inner.unload(&intent, by).await.inspect(|()| inner.expected.forget(&intent)) })
     }
 
     fn failures(&self) -> Vec<LoadFailure> {

@@ -465,6 +465,36 @@ async fn damaged_state_is_told() {
 }
 
 #[tokio::test]
+async fn an_intent_that_should_be_live_and_is_not_is_missed() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    let loaded = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    assert!(sandbox.missing_intents().is_empty());
+    let kept = place.state.path().join(format!("components/{}.wasm", loaded.digest));
+    std::fs::write(kept, "damaged").expect("written");
+    let sandbox = place.restart(sandbox).await;
+    assert!(sandbox.live(INTENT).is_none());
+    assert_eq!(sandbox.missing_intents().into_iter().collect::<Vec<_>>(), [INTENT]);
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads anew");
+    assert!(sandbox.missing_intents().is_empty());
+
+    // What was taken out of service is missed by nobody, before and after a restart.
+    unload(&sandbox).await.expect("it is taken out");
+    assert!(sandbox.missing_intents().is_empty());
+    let sandbox = place.restart(sandbox).await;
+    assert!(sandbox.missing_intents().is_empty());
+    drop(sandbox);
+
+    // A component in the folder that is refused, while nothing else serves its intent.
+    let place = Place::new();
+    place.put("bad.wasm", &hostile("1.0.0", "example-fails"));
+    let sandbox = place.start().await;
+    let refused = sandbox.failures().into_iter().any(|failure| failure.intent.as_deref() == Some(INTENT));
+    assert!(refused, "{:?}", sandbox.failures());
+    assert_eq!(sandbox.missing_intents().len(), 1);
+}
+
+#[tokio::test]
 async fn only_so_many_versions_are_kept() {
     let place = Place::new();
     let config = SandboxConfig { versions_kept_per_intent: 2, ..config() };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use intent_gateway_domain::chain::ChainKeys;
-use intent_gateway_domain::store::{Change, StoreError};
+use intent_gateway_domain::store::{Change, StoreError, StoreTrouble};
 use intent_gateway_ledger::DeskError;
 use tokio_util::sync::CancellationToken;
 
@@ -58,13 +58,18 @@ impl Changes {
 fn into_store(error: DeskError) -> StoreError {
     match error {
         DeskError::Full => StoreError::Busy,
-        DeskError::Closed => StoreError::Engine("the store is closed".to_owned(), None),
-        DeskError::Store(cause) => match &*cause {
-            StoreError::Busy => StoreError::Busy,
-            _ => StoreError::Engine("the batch of the change failed".to_owned(), Some(Box::new(SharedError(cause)))),
+        DeskError::Closed => StoreError::Unavailable("it is closed".to_owned(), None),
+        DeskError::Store(cause) => match cause.trouble() {
+            StoreTrouble::Busy => StoreError::Busy,
+            StoreTrouble::Unavailable => {
+                StoreError::Unavailable(BATCH_FAILED.to_owned(), Some(Box::new(SharedError(cause))))
+            }
+            StoreTrouble::Defect => StoreError::Engine(BATCH_FAILED.to_owned(), Some(Box::new(SharedError(cause)))),
         },
     }
 }
+
+const BATCH_FAILED: &str = "the batch of the change failed";
 
 /// A failure that all changes of a batch share.
 #[derive(Debug, thiserror::Error)]

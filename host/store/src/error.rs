@@ -15,10 +15,16 @@ pub(crate) enum EngineError {
     /// A unique name is taken.
     #[error("a unique name is taken")]
     Taken,
-    /// It did not get to it in time; nothing changed.
-    #[error("the engine is busy")]
-    Busy,
-    /// Anything else.
+    /// It cannot be reached or cannot write now, or did not get to it in time.
+    #[error("{what}")]
+    Unavailable {
+        /// What was tried.
+        what: &'static str,
+        /// The engine's own words.
+        #[source]
+        cause: Option<Cause>,
+    },
+    /// Anything else: a defect.
     #[error("{what}")]
     Failed {
         /// What was tried, or what is wrong.
@@ -35,6 +41,16 @@ impl EngineError {
         Self::Failed { what, cause: None }
     }
 
+    /// The engine is down or out of reach, as it explains.
+    pub(crate) fn unavailable(what: &'static str, cause: impl Into<Cause>) -> Self {
+        Self::Unavailable { what, cause: Some(cause.into()) }
+    }
+
+    /// It gave no answer in its time.
+    pub(crate) fn too_late(what: &'static str) -> Self {
+        Self::Unavailable { what, cause: None }
+    }
+
     /// A failure that the engine explains.
     pub(crate) fn because(what: &'static str, cause: impl Into<Cause>) -> Self {
         Self::Failed { what, cause: Some(cause.into()) }
@@ -43,7 +59,7 @@ impl EngineError {
     /// The same for the port, in a place where no unique name can be taken.
     pub(crate) fn into_store(self) -> StoreError {
         match self {
-            Self::Busy => StoreError::Busy,
+            Self::Unavailable { what, cause } => StoreError::Unavailable(what.to_owned(), cause),
             Self::Taken => StoreError::Engine(self.to_string(), None),
             Self::Failed { what, cause } => StoreError::Engine(what.to_owned(), cause),
         }

@@ -46,6 +46,15 @@ impl Location {
         }
     }
 
+    /// The file, where it is one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.0 {
+            Kind::Sqlite(path) => Some(path),
+            Kind::Postgres(_) => None,
+        }
+    }
+
     pub(crate) fn place(&self) -> StorePlace<'_> {
         match &self.0 {
             Kind::Sqlite(path) => StorePlace::Sqlite(path),

@@ -113,6 +113,19 @@ impl SqlStore {
         }
     }
 
+    /// Whether a change could be kept now: writes, durably, what is there already.
+    ///
+    /// # Errors
+    /// [`StoreError`], as a change would meet it.
+    pub async fn check_writable(&self) -> Result<(), StoreError> {
+        let write = async {
+            let mut tx = self.engine.write().await?;
+            tx.execute("UPDATE counters SET value = value WHERE name = 'changes'", Vec::new()).await?;
+            tx.commit().await
+        };
+        write.await.map_err(EngineError::into_store)
+    }
+
     /// Takes note of a change of this process.
     pub(crate) fn moved_to(&self, count: u64) {
         self.watch.moved_to(count);

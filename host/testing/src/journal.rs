@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -28,9 +29,16 @@ pub struct MemoryJournal {
     /// Whose the receipts are, by their identifiers.
     users: Mutex<BTreeMap<String, Mark>>,
     erased: Mutex<BTreeSet<String>>,
+    /// Whether what comes is lost, as it is while the store is down.
+    loses: AtomicBool,
 }
 
 impl MemoryJournal {
+    /// From here on, what comes is lost, and that is known; or not any more.
+    pub fn set_losing(&self, loses: bool) {
+        self.loses.store(loses, Ordering::Relaxed);
+    }
+
     pub fn all_findings(&self) -> Vec<Finding> {
         self.findings.lock().expect("no test panics in it").clone()
     }
@@ -77,11 +85,21 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, Result<T, StoreError>> {
 }
 
 impl Journal for MemoryJournal {
+    fn is_keeping(&self) -> bool {
+        !self.loses.load(Ordering::Relaxed)
+    }
+
     fn record(&self, finding: Finding) {
+        if !self.is_keeping() {
+            return;
+        }
         self.findings.lock().expect("no test panics in it").push(finding);
     }
 
     fn keep(&self, receipt: Receipt, user: Option<&User>) {
+        if !self.is_keeping() {
+            return;
+        }
         if let Some(user) = user {
             let mark = ranking_mark(&vault(), user);
             self.users.lock().expect("no test panics in it").insert(receipt.id.clone(), mark);

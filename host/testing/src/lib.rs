@@ -19,6 +19,7 @@ pub mod mail;
 pub mod orders;
 pub mod partners;
 pub mod probe;
+pub mod readiness;
 pub mod standings;
 pub mod store;
 pub mod telemetry;

@@ -53,6 +53,10 @@ struct State {
     conflicts: u32,
     /// What the engine says instead of doing anything.
     broken: Option<String>,
+    /// Nothing can be read or written.
+    is_down: bool,
+    /// Changes hold, and nobody is told.
+    loses_answers: bool,
     work: StoreWork,
 }
 
@@ -67,6 +71,9 @@ pub struct StoreWork {
 
 impl State {
     fn check_engine(&self) -> Result<(), StoreError> {
+        if self.is_down {
+            return Err(StoreError::Unavailable("it is down".to_owned(), None));
+        }
         self.broken.as_deref().map_or(Ok(()), |message| Err(failed(message)))
     }
 }
@@ -97,6 +104,16 @@ impl MemoryStore {
     /// From here on, the engine fails with this message.
     pub fn break_engine(&self, message: &str) {
         self.state().broken = Some(message.to_owned());
+    }
+
+    /// From here on, the engine is down, or up again.
+    pub fn set_down(&self, is_down: bool) {
+        self.state().is_down = is_down;
+    }
+
+    /// From here on, changes hold and their connection breaks before that is said, or not any more.
+    pub fn lose_answers(&self, loses: bool) {
+        self.state().loses_answers = loses;
     }
 
     /// From here on, reads wait until they are released.
@@ -191,8 +208,12 @@ impl MemoryStore {
         next.changes += u64::from(is_watched);
         state.kept = next;
         let wakers = std::mem::take(&mut state.waiting);
+        let is_lost = state.loses_answers;
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
+        if is_lost {
+            return Err(StoreError::Unavailable("the connection broke during the commit".to_owned(), None));
+        }
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ impl Gateway {
             std::fs::write(path, subject.component()).expect("writable");
         }
         let mut text = format!(
-            "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {contracts:?}\n\
+            "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[contracts]\ndir = {contracts:?}\n\
              [partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"error\"\n\
              [outbound]\nrate_limits = false\nsearch_cache = false\n",
             folder.join("state")

@@ -41,7 +41,7 @@ impl Gateway {
         std::fs::write(contracts.join("contract.wasm"), component()).expect("writable");
         let store_url = store_url.unwrap_or_else(|| format!("sqlite://{}", state.join("gateway.db").display()));
         let text = format!(
-            "state_dir = {state:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[store]\nurl = {store_url:?}\n\
+            "state_dir = {state:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[store]\nurl = {store_url:?}\n\
              [contracts]\ndir = {contracts:?}\n[partner_client]\nallow_loopback_http = true\n\
              [outbound]\nrate_limits = false\n[log]\nlevel = \"error\"\n\
              [auth]\nsigning_key = {KEY:?}\nmaster_key = {KEY:?}\n\

@@ -78,7 +78,7 @@ fn start_gateway(subject: &Subject, partner: &Server, folder: &Path) -> (Server,
     std::fs::write(contracts.join("contract.wasm"), subject.component()).expect("writable");
     let config = folder.join("gateway.toml");
     let text = format!(
-        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {contracts:?}\n\
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[contracts]\ndir = {contracts:?}\n\
          [partner_client]\nallow_loopback_http = true\n[outbound]\nrate_limits = false\nsearch_cache = false\n[log]\nlevel = \"warn\"\n\
          [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n\
          [[partners.listings]]\nintent = {:?}\nservice_area = [\"IN_ALL\"]\n",

@@ -49,6 +49,7 @@ use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
+use intent_gateway_testing::readiness::GivenTroubles;
 use intent_gateway_testing::standings::GivenStandings;
 use intent_gateway_testing::telemetry::FixedMetrics;
 use tokio_util::sync::CancellationToken;
@@ -244,6 +245,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
             quotas: intent_gateway_http::Quotas::default(),
             trusted_proxies: 0,
         },
+        readiness: Arc::new(GivenTroubles::default()),
+        leaving: CancellationToken::new(),
         draining: CancellationToken::new(),
         accesses: Arc::default(),
     };

@@ -3,6 +3,7 @@
 //! Every server of this project, the gateway and the example partners alike, prints `listening on URL` once it can be
 //! called. What they do, only the modules below know.
 
+pub mod haproxy;
 pub mod postgres;
 pub mod power_loss;
 pub mod secrets;
@@ -137,17 +138,13 @@ impl Server {
     /// # Errors
     /// [`ServerError`] when they are not live in time.
     pub fn wait_for_intents(&self, live: usize) -> Result<(), ServerError> {
-        let named = format!("\"live_intents\":{live}}}");
-        let ask = || -> std::io::Result<String> {
-            let mut stream = TcpStream::connect(self.address())?;
-            write!(stream, "GET /ready HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n")?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer)?;
-            Ok(answer)
-        };
+        // Troubles may follow.
+        let named = [format!("\"live_intents\":{live}}}"), format!("\"live_intents\":{live},")];
         let deadline = Instant::now() + START_MAX;
         while Instant::now() < deadline {
-            if ask().map_err(|cause| self.process_error("asked whether it is ready", cause))?.contains(&named) {
+            let answer = exchange(self.address(), "/ready");
+            let answer = answer.map_err(|cause| self.process_error("asked whether it is ready", cause))?;
+            if named.iter().any(|named| answer.contains(named)) {
                 return Ok(());
             }
             std::thread::park_timeout(READY_POLL);
@@ -192,6 +189,15 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// One GET; the answer whole, head and body.
+pub(crate) fn exchange(address: &str, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 #[cfg(test)]

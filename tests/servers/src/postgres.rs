@@ -3,14 +3,14 @@
 
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 /// How long the server may take until it takes connections.
@@ -30,12 +30,16 @@ const DEMAND: &str = "INTENT_GATEWAY_TEST_POSTGRES";
 const SOCKET_PORT: u16 = 5432;
 
 /// Waits until its input ends, then stops the server and removes the folder: the input ends when the process that
-/// holds its other end does, even by a kill. The server alone keeps the log open, so that the log ends with it.
+/// holds its other end does, even by a kill. A line of
+/// input starts the server anew once the one before has ended; the first server starts without one.
 const KEEPER: &str = r#"folder=$1; shift
-"$@" 2>&1 </dev/null & server=$!
-exec >/dev/null 2>&1
-cat
-kill -QUIT "$server"; wait "$server"
+exec 3>&1 >/dev/null 2>&1
+"$@" >&3 2>&3 </dev/null & server=$!
+while read -r _; do
+    wait "$server"
+    "$@" >&3 2>&3 </dev/null & server=$!
+done
+kill -CONT "$server"; kill -QUIT "$server"; wait "$server"
 rm -rf "$folder"
 "#;
 
@@ -74,6 +78,7 @@ pub struct Postgres {
     keeper: Child,
     /// Open for as long as the server is wanted.
     input: Option<ChildStdin>,
+    log: Mutex<mpsc::Receiver<String>>,
 }
 
 impl Postgres {
@@ -110,9 +115,10 @@ impl Postgres {
         let mut keeper = as_owner(keeper, owner);
         let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(step("sh"))?;
         let (input, log) = (keeper.stdin.take(), keeper.stdout.take());
-        // From here on, leaving early stops the server and removes the folder.
-        let server = Self { programs, folder, port, databases: AtomicU32::new(0), keeper, input };
         let (sender, lines) = mpsc::channel();
+        // From here on, leaving early stops the server and removes the folder.
+        let log_lines = Mutex::new(lines);
+        let server = Self { programs, folder, port, databases: AtomicU32::new(0), keeper, input, log: log_lines };
         if let Some(log) = log {
             // The thread reads to the end, so that the server never blocks on a full pipe.
             std::thread::spawn(move || {
@@ -122,8 +128,86 @@ impl Postgres {
                 }
             });
         }
-        wait_until_ready(&lines)?;
+        server.wait_until_ready()?;
         Ok(Some(server))
+    }
+
+    fn wait_until_ready(&self) -> Result<(), PostgresError> {
+        wait_until_ready(&self.log.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Ends the server at once, as a crash of it would, and waits until it has ended.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it does not end.
+    pub fn crash(&self) -> Result<(), PostgresError> {
+        self.control(&["stop", "--mode", "immediate"])
+    }
+
+    /// Ends the server as an administrator does, connections with it, and waits until it has ended.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it does not end.
+    pub fn stop(&self) -> Result<(), PostgresError> {
+        self.control(&["stop", "--mode", "fast"])
+    }
+
+    fn control(&self, arguments: &[&str]) -> Result<(), PostgresError> {
+        let mut command = Command::new(self.programs.join("pg_ctl"));
+        command.args(arguments).arg("--pgdata").arg(self.folder.join("data"));
+        run("pg_ctl", &mut as_owner(command, owner()?)).map(drop)
+    }
+
+    /// Starts the server again that has ended, and waits until it takes connections.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it does not start.
+    pub fn start_again(&mut self) -> Result<(), PostgresError> {
+        // What it said of its end is not what is waited for.
+        while self.log.lock().unwrap_or_else(PoisonError::into_inner).try_recv().is_ok() {}
+        let input = self.input.as_mut().ok_or(PostgresError::Missing)?;
+        input.write_all(b"start\n").map_err(step("the keeper"))?;
+        self.wait_until_ready()
+    }
+
+    /// Freezes the server and all its processes: connections stay open and nobody answers.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when they cannot be frozen.
+    pub fn freeze(&self) -> Result<(), PostgresError> {
+        self.signal("STOP")
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it cannot go on.
+    pub fn thaw(&self) -> Result<(), PostgresError> {
+        self.signal("CONT")
+    }
+
+    fn signal(&self, signal: &str) -> Result<(), PostgresError> {
+        let pid = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).map_err(step("its pid"))?;
+        let pid = pid.lines().next().unwrap_or_default().to_owned();
+        // The postmaster first, so that it starts no other.
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).map_err(step("its children"))?;
+        let mut kill = Command::new("kill");
+        kill.arg(format!("-{signal}")).arg(&pid).args(children.split_whitespace());
+        // One that ended meanwhile is no failure.
+        let _ = run("kill", &mut kill);
+        Ok(())
+    }
+
+    /// Runs a statement as the owner of the cluster.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it fails.
+    pub fn run_statement(&self, sql: &str) -> Result<(), PostgresError> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.arg("--host").arg(&self.folder).args(["--port", &self.port.to_string(), "--username", USER]);
+        run("psql", psql.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--command", sql, "postgres"]))
+            .map(drop)
     }
 
     /// The server that all tests of a process share, each with a database of its own. `None` where PostgreSQL is not
@@ -303,5 +387,24 @@ mod tests {
         assert!(process.exists());
         drop(server);
         assert!(!process.exists() && !folder.exists());
+    }
+
+    #[test]
+    fn a_server_crashes_starts_again_and_freezes() {
+        let Some(mut server) = Postgres::start().unwrap() else { return };
+        server.run_statement("CREATE TABLE t (n bigint)").unwrap();
+        server.crash().unwrap();
+        assert!(server.run_statement("SELECT 1").is_err());
+        server.start_again().unwrap();
+        server.run_statement("INSERT INTO t VALUES (1)").unwrap();
+        server.freeze().unwrap();
+        server.thaw().unwrap();
+        server.run_statement("SELECT * FROM t").unwrap();
+        server.stop().unwrap();
+        server.start_again().unwrap();
+        let folder = server.folder().to_owned();
+        server.freeze().unwrap();
+        drop(server);
+        assert!(!folder.exists(), "a frozen one is ended, too");
     }
 }

@@ -193,6 +193,13 @@ impl Order {
         matches!(last, Some(Happening::Called { attempt: Some(attempt), .. }) if attempt == kept_under)
     }
 
+    /// Whether the last call of a step was of this tool, by this request.
+    #[must_use]
+    pub fn was_last_asked(&self, tool: &str, by: &str) -> bool {
+        let last = self.last_call().map(|(_, event)| &event.what);
+        matches!(last, Some(Happening::Called { tool: called, request_id, .. }) if called == tool && request_id == by)
+    }
+
     /// The last call, with its place in the history.
     fn last_call(&self) -> Option<(usize, &OrderEvent)> {
         let mut events = self.history.iter().enumerate().rev();

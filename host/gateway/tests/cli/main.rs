@@ -42,10 +42,17 @@ struct Serving {
 }
 
 impl Serving {
+    /// One that stops without an announcement.
     fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::announcing(folder, arguments, 0)
+    }
+
+    /// One that announces its end for so many milliseconds.
+    fn announcing(folder: &Path, arguments: &[&str], announce_ms: u32) -> Self {
         let mut child = gateway(folder)
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
+            .env("INTENT_GATEWAY__SERVER__DRAIN_ANNOUNCE_MS", announce_ms.to_string())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -184,6 +191,56 @@ fn a_signal_lets_finish_what_is_under_way_and_a_second_one_does_not() {
     serving.read_log_until("draining");
     serving.terminate();
     assert_eq!(serving.wait().0, Some(130));
+}
+
+#[test]
+fn a_shutdown_is_announced_while_requests_are_still_taken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut serving = Serving::announcing(folder.path(), &[], 3_600_000);
+    assert_eq!(serving.get("/live", None), (200, serde_json::json!({ "status": "live" })));
+    // A connection that the client keeps.
+    let mut kept = TcpStream::connect(&serving.address).expect("the listener is there");
+    serving.terminate();
+    serving.read_log_until("a shutdown is announced");
+    let (status, body) = serving.get("/ready", None);
+    assert_eq!((status, &body["error"]["code"]), (503, &Value::from("DRAINING")));
+    assert_eq!(serving.get("/live", None).0, 200, "new connections are taken");
+    write!(kept, "GET /health HTTP/1.1\r\nhost: here\r\n\r\n").expect("written");
+    let mut answer = String::new();
+    kept.read_to_string(&mut answer).expect("it ends after the answer");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("connection: close"), "{answer}");
+    serving.terminate();
+    assert_eq!(serving.wait().0, Some(130), "a second signal cuts it short");
+
+    let serving = Serving::announcing(folder.path(), &[], 1);
+    assert_eq!(serving.stop().0, Some(0), "it goes on by itself");
+}
+
+#[test]
+fn a_disk_that_takes_nothing_is_told_before_anything_begins() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limited = |state_dir: &str| {
+        let mut command = gateway(folder.path());
+        let program = command.get_program().to_owned();
+        let mut limited = Command::new("sh");
+        limited.current_dir(folder.path()).stdin(Stdio::null()).args(["-c", "ulimit -f 64 && exec \"$@\"", "sh"]);
+        limited.arg(program).args(["serve", "--listen", "127.0.0.1:0", "--state-dir", state_dir]);
+        limited.output().expect("the binary runs")
+    };
+    let refused = limited("state");
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("the state folder") && said.contains("cannot be written to") && said.contains("ulimit -f"),
+        "{said}"
+    );
+    // No file stands in the place of a folder.
+    std::fs::write(folder.path().join("file"), "x").expect("written");
+    let refused = gateway(folder.path())
+        .args(["serve", "--listen", "127.0.0.1:0", "--state-dir", "file"])
+        .output()
+        .expect("the binary runs");
+    assert!(text(&refused.stderr).contains("the state folder"), "{}", text(&refused.stderr));
 }
 
 #[test]

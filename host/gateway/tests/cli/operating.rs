@@ -102,8 +102,11 @@ fn paths_of_a_configuration_are_relative_to_it() {
     for made in [&home.join("contracts"), &elsewhere] {
         std::fs::create_dir_all(made).expect("made");
     }
-    std::fs::write(home.join("g.toml"), "[contracts]\ndir = \"contracts\"\n[server]\nlisten = \"127.0.0.1:0\"\n")
-        .expect("written");
+    std::fs::write(
+        home.join("g.toml"),
+        "[contracts]\ndir = \"contracts\"\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n",
+    )
+    .expect("written");
     let serving = Serving::start(&elsewhere, &["--config", "../home/g.toml"]);
     assert!(home.join("state/dev-signing-key").is_file() && !elsewhere.join("state").exists());
     let (code, token, complaint) = told(&run(&home, &["token", "--role", "admin", "--config", "g.toml"]));

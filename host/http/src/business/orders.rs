@@ -7,7 +7,6 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use intent_gateway_api::orders::{OrderList, PartnerOrder};
-use intent_gateway_onboarding::OnboardingError;
 
 use super::require_known;
 use crate::App;
@@ -42,7 +41,7 @@ pub(super) async fn list_own_orders(
 ) -> Result<Response, Refusal> {
     require_known(&app, &acting).await?;
     let chosen = Chosen::of(&app, query)?;
-    let page = app.orders.list_at(&acting.account, chosen.filter()).await.map_err(OnboardingError::from)?;
+    let page = app.orders.list_at(&acting.account, chosen.filter()).await?;
     list(&app, page)
 }
 
@@ -67,7 +66,7 @@ pub(super) async fn show_own_order(
 ) -> Result<Response, Refusal> {
     require_known(&app, &acting).await?;
     let Path((_, known_as)) = path.map_err(|_| no_account())?;
-    let order = app.orders.find_at(&acting.account, &known_as).await.map_err(OnboardingError::from)?;
-    let view = app.orders.view(order.ok_or_else(no_order)?).await.map_err(OnboardingError::from)?;
+    let order = app.orders.find_at(&acting.account, &known_as).await?;
+    let view = app.orders.view(order.ok_or_else(no_order)?).await?;
     wire::private(&PartnerOrder::new(&view, app.searcher.clock.now()), ORDER_BYTES)
 }

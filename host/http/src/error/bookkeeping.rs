@@ -2,7 +2,6 @@
 
 use intent_gateway_domain::anchor::AnchorError;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::bookkeeping::BookkeepingError;
 
 use super::onboarding::sentence;
@@ -37,10 +36,8 @@ impl From<BookkeepingError> for Refusal {
             BookkeepingError::UnknownIntent(_) => {
                 Self::new(Code::InvalidRequest).message(said).with_code(Code::InvalidIntent.as_str())
             }
-            BookkeepingError::Store(StoreError::Busy) => Self::new(Code::Overloaded).internal(detail),
-            BookkeepingError::Statement(_) | BookkeepingError::Store(_) => {
-                Self::new(Code::InternalError).internal(detail)
-            }
+            BookkeepingError::Store(error) => error.into(),
+            BookkeepingError::Statement(_) => Self::new(Code::InternalError).internal(detail),
         }
     }
 }

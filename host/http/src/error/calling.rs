@@ -7,6 +7,7 @@ use http::StatusCode;
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::error::{CallFailure, NotCalled, chain};
 use intent_gateway_domain::platform_code::PlatformCode;
+use intent_gateway_domain::store::StoreTrouble;
 use intent_gateway_domain::telemetry::ForLog;
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::pinned::PinnedFailure;
@@ -17,6 +18,8 @@ use super::{Code, Refusal};
 const INVALID_REFERENCE: &str = "INVALID_REFERENCE";
 /// The option is no longer bookable, and the intent has no code of its own for that.
 const OPTION_EXPIRED: &str = "OPTION_EXPIRED";
+/// What was quoted of the option is not known any more.
+const OPTION_NOT_KEPT: &str = "OPTION_NOT_KEPT";
 /// Requests of the intent are no longer routed to the partner.
 const PARTNER_GONE: &str = "PARTNER_GONE";
 /// It is not known any more where the partner is called.
@@ -25,6 +28,14 @@ const PARTNER_FORGOTTEN: &str = "PARTNER_FORGOTTEN";
 const CALL_UNDER_WAY: &str = "CALL_UNDER_WAY";
 /// Whose sign-in is missing (RFC 9110, section 11.6.1, wants a challenge with every 401).
 const AT_PARTNER: &str = "Bearer realm=\"partner\"";
+/// What is said where a partner has answered, and its answer cannot be recorded.
+const NOT_RECORDED: &str = "The partner was called, and the gateway could not record its answer. Repeat the same call under the \
+    same key: it gets the same booking.";
+/// What is said where the store was down before the partner was called.
+const NOBODY_CALLED: &str =
+    "The gateway's store is down, so nobody was called; repeat the same call shortly, under the same key.";
+/// When it is worth while to ask again at a partner that is busy, or that asked to slow down and did not say for how long.
+const PARTNER_RETRY: Duration = Duration::from_secs(1);
 /// The contract refuses what the partner answered.
 const PARTNER_ANSWER_INVALID: &str = "PARTNER_ANSWER_INVALID";
 
@@ -47,6 +58,10 @@ impl From<PinnedFailure<CallError>> for Refusal {
                     None => refused,
                 }
             }
+            CallError::OptionNotKept => Self::conflict(
+                OPTION_NOT_KEPT,
+                "The gateway's store was down when the option was shown, so what was quoted is not known any more; search again.",
+            ),
             CallError::PartnerForgotten(_) => Self::conflict(
                 PARTNER_FORGOTTEN,
                 "It is not known any more where the partner is called: the user has to turn to the partner itself.",
@@ -64,9 +79,14 @@ impl From<PinnedFailure<CallError>> for Refusal {
                 Self::conflict(CALL_UNDER_WAY, "The same call, or another one of its order, is under way.")
                     .retry_after(Duration::from_millis(wait_ms))
             }
-            CallError::Store(_) => Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::new(Code::InternalError) }
-                .message("What was done under the key cannot be looked up; nobody was called.")
-                .internal(detail),
+            CallError::Store { trouble, answered, .. } => {
+                let refused = Self::from(trouble).internal(detail);
+                match (answered, trouble) {
+                    (true, _) => refused.message(NOT_RECORDED),
+                    (false, StoreTrouble::Unavailable) => refused.message(NOBODY_CALLED),
+                    (false, StoreTrouble::Busy | StoreTrouble::Defect) => refused,
+                }
+            }
             CallError::Partner { code, failure, link } => {
                 let refused = Self::of_failure(&failure).internal(ForLog(&failure).to_string()).link(link);
                 let refused = match code {
@@ -114,6 +134,9 @@ impl Refusal {
         match failure {
             CallFailure::RateLimited { retry_after_ms: Some(wait) }
             | CallFailure::NotCalled { wait_ms: Some(wait), .. } => refused.retry_after(Duration::from_millis(*wait)),
+            CallFailure::RateLimited { .. } | CallFailure::NotCalled { .. } | CallFailure::Busy => {
+                refused.retry_after(PARTNER_RETRY)
+            }
             _ => refused,
         }
     }
@@ -132,5 +155,44 @@ impl Refusal {
             _ => self.message.clone(),
         };
         Self { status, code: code.into(), message, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partner_that_is_not_called_comes_with_when_to_ask_again() {
+        let told = |failure| {
+            let refused = Refusal::of_failure(&failure);
+            (
+                refused.status.as_u16(),
+                refused.code().to_owned(),
+                refused.retry_after_seconds.map(std::num::NonZero::get),
+            )
+        };
+        let not_called = |why, wait_ms| CallFailure::NotCalled { why, wait_ms };
+        assert_eq!(told(not_called(NotCalled::Down, Some(4_200))), (503, "PARTNER_DOWN".to_owned(), Some(5)));
+        assert_eq!(told(CallFailure::Busy), (503, "PARTNER_BUSY".to_owned(), Some(1)));
+        assert_eq!(told(not_called(NotCalled::BackOff, Some(16_000))).2, Some(16));
+        assert_eq!(told(CallFailure::RateLimited { retry_after_ms: None }).2, Some(1));
+        assert_eq!(told(CallFailure::HttpStatus(500)).2, None, "nobody knows");
+    }
+
+    #[test]
+    fn who_was_called_is_told_where_the_store_is_down() {
+        let told = |trouble, answered| {
+            let error = CallError::Store { trouble, answered, what: "the file /secret/g.db is full".to_owned() };
+            let refused = Refusal::from(PinnedFailure { contract: None, error });
+            assert!(
+                !refused.message.contains("secret") && refused.detail().is_some_and(|text| text.contains("/secret/"))
+            );
+            (refused.code().to_owned(), refused.message.into_owned())
+        };
+        assert_eq!(told(StoreTrouble::Unavailable, false), ("STORE_UNAVAILABLE".to_owned(), NOBODY_CALLED.to_owned()));
+        assert_eq!(told(StoreTrouble::Unavailable, true), ("STORE_UNAVAILABLE".to_owned(), NOT_RECORDED.to_owned()));
+        assert_eq!(told(StoreTrouble::Busy, false).0, "OVERLOADED");
+        assert_eq!(told(StoreTrouble::Defect, false).0, "INTERNAL_ERROR");
     }
 }

@@ -17,6 +17,8 @@ impl From<LinkError> for Refusal {
 fn refusal(code: LinkCode) -> Refusal {
     match code {
         LinkCode::Overloaded => Refusal::new(Code::Overloaded),
+        LinkCode::StoreUnavailable => Refusal::new(Code::StoreUnavailable)
+            .message("This service cannot keep anything at the moment, so nothing was linked. Try again in a moment."),
         LinkCode::Internal => Refusal::new(Code::InternalError),
         LinkCode::InvalidLink => {
             refuse_expected(code, StatusCode::BAD_REQUEST, "This link is not one that was given out here.")
@@ -105,6 +107,8 @@ mod tests {
             !refused.message.contains("10.0.0.1") && refused.detail().is_some_and(|text| text.contains("10.0.0.1"))
         );
         assert_eq!(Refusal::from(LinkError::Contended).code(), "OVERLOADED");
+        let down = StoreError::Unavailable("the connection is gone".to_owned(), None);
+        assert_eq!(Refusal::from(LinkError::Store(down)).code(), "STORE_UNAVAILABLE");
         assert_eq!(Refusal::from(LinkError::Store(StoreError::Conflict(Kind::Links))).code(), "INTERNAL_ERROR");
     }
 }

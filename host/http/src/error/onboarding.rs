@@ -7,7 +7,6 @@ use http::StatusCode;
 use intent_gateway_domain::contract::{self, Violation};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::golive::GoLiveError;
-use intent_gateway_domain::store::StoreError;
 use intent_gateway_onboarding::OnboardingError;
 
 use super::{Code, Refusal};
@@ -48,10 +47,9 @@ impl From<OnboardingError> for Refusal {
                 Self::conflict(NOT_READY, message).violations(violations)
             }
             OnboardingError::Test(error) => test(error),
-            OnboardingError::Contended | OnboardingError::Store(StoreError::Busy) => {
-                Self::new(Code::Overloaded).internal(detail)
-            }
-            OnboardingError::Store(_) | OnboardingError::NoEntropy(_) | OnboardingError::Sealed(_) => {
+            OnboardingError::Contended => Self::new(Code::Overloaded).internal(detail),
+            OnboardingError::Store(error) => error.into(),
+            OnboardingError::NoEntropy(_) | OnboardingError::Sealed(_) => {
                 Self::new(Code::InternalError).internal(detail)
             }
         }
@@ -145,6 +143,7 @@ pub(super) fn sentence(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use intent_gateway_domain::store::StoreError;
 
     fn violation(message: &str) -> Violation {
         Violation { pointer: "/intents/0".to_owned(), code: "X".to_owned(), message: message.to_owned() }
@@ -167,11 +166,14 @@ mod tests {
 
     #[test]
     fn faults_stay_inside() {
-        let engine = StoreError::Engine("the file /secret/gateway.db is full".to_owned(), None);
+        let engine = StoreError::Engine("no table in /secret/gateway.db".to_owned(), None);
         let refusal = Refusal::from(OnboardingError::Store(engine));
         assert_eq!(refusal.code(), "INTERNAL_ERROR");
         assert!(!refusal.message.contains("secret") && refusal.detail().is_some_and(|text| text.contains("/secret/")));
-        assert_eq!(Refusal::from(OnboardingError::Store(StoreError::Busy)).code(), "OVERLOADED");
+        let down = StoreError::Unavailable("the file /secret/gateway.db is full".to_owned(), None);
+        let refusal = Refusal::from(OnboardingError::Store(down));
+        assert_eq!(refusal.code(), "STORE_UNAVAILABLE");
+        assert!(!refusal.message.contains("secret") && refusal.detail().is_some_and(|text| text.contains("/secret/")));
         assert_eq!(Refusal::from(OnboardingError::Contended).status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(Refusal::from(OnboardingError::NotAccepted).status, StatusCode::UNAUTHORIZED);
         assert_eq!(Refusal::from(OnboardingError::TooMany(1_500)).retry_after_seconds, std::num::NonZeroU32::new(2));

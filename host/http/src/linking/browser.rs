@@ -62,7 +62,7 @@ pub(crate) async fn in_pages(request: Request, next: Next) -> Response {
             body = String, content_type = "text/html"
         ),
         (status = 500, description = "`INTERNAL_ERROR`; a page", body = String, content_type = "text/html"),
-        (status = "5XX", description = "`OVERLOADED`, `TIMEOUT`; a page", body = String, content_type = "text/html"),
+        (status = "5XX", description = "`OVERLOADED`, `STORE_UNAVAILABLE`, `TIMEOUT`; a page", body = String, content_type = "text/html"),
     )
 )]
 async fn ask(State(app): State<Arc<App>>, Path(ticket): Path<String>) -> Result<Response, Refusal> {
@@ -98,7 +98,7 @@ async fn ask(State(app): State<Arc<App>>, Path(ticket): Path<String>) -> Result<
         (status = 500, description = "`INTERNAL_ERROR`; a page", body = String, content_type = "text/html"),
         (
             status = "5XX",
-            description = "`LINK_SERVER_UNREACHABLE`, `LINK_SERVER_UNUSABLE`, `LINK_NO_CLIENT`, `LINK_REFUSED`, `OVERLOADED`, \
+            description = "`LINK_SERVER_UNREACHABLE`, `LINK_SERVER_UNUSABLE`, `LINK_NO_CLIENT`, `LINK_REFUSED`, `OVERLOADED`, `STORE_UNAVAILABLE`, \
                 `TIMEOUT`; a page",
             body = String, content_type = "text/html"
         ),
@@ -146,7 +146,7 @@ async fn begin(State(app): State<Arc<App>>, Path(ticket): Path<String>, request:
         (status = 500, description = "`INTERNAL_ERROR`; a page", body = String, content_type = "text/html"),
         (
             status = "5XX",
-            description = "`LINK_REFUSED`, `LINK_SERVER_UNREACHABLE`, `LINK_SERVER_UNUSABLE`, `OVERLOADED`, `TIMEOUT`; a page",
+            description = "`LINK_REFUSED`, `LINK_SERVER_UNREACHABLE`, `LINK_SERVER_UNUSABLE`, `OVERLOADED`, `STORE_UNAVAILABLE`, `TIMEOUT`; a page",
             body = String, content_type = "text/html"
         ),
     )
@@ -172,7 +172,7 @@ async fn finish(
             body = String, content_type = "text/html"
         ),
         (status = 500, description = "`INTERNAL_ERROR`; a page", body = String, content_type = "text/html"),
-        (status = "5XX", description = "`OVERLOADED`, `TIMEOUT`; a page", body = String, content_type = "text/html"),
+        (status = "5XX", description = "`OVERLOADED`, `STORE_UNAVAILABLE`, `TIMEOUT`; a page", body = String, content_type = "text/html"),
     )
 )]
 async fn finish_outdated(

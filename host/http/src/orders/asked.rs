@@ -8,7 +8,6 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::HeaderMap;
 use intent_gateway_api::orders::{OrderChanges, OrderDetail, OrderList};
-use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_routing::orders::CHANGES_MAX;
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -50,7 +49,7 @@ async fn list_orders(
     query: Result<Query<OrdersQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let chosen = Chosen::of(&app, query)?;
-    let page = app.orders.list_of(&asker, chosen.filter()).await.map_err(OnboardingError::from)?;
+    let page = app.orders.list_of(&asker, chosen.filter()).await?;
     list(&app, page)
 }
 
@@ -75,8 +74,8 @@ async fn show_order(
     Path(order): Path<String>,
     Asking { asker, .. }: Asking,
 ) -> Result<Response, Refusal> {
-    let order = app.orders.find_of(&asker, &order).await.map_err(OnboardingError::from)?.ok_or_else(no_order)?;
-    let view = app.orders.view(order).await.map_err(OnboardingError::from)?;
+    let order = app.orders.find_of(&asker, &order).await?.ok_or_else(no_order)?;
+    let view = app.orders.view(order).await?;
     let next = app.orders.next(&view, &asker);
     let option = view.option.as_ref().map_or(0, |option| option.get().len());
     let schemas = next.iter().flat_map(|next| &next.tools).map(|tool| tool.request_schema.get().len());

@@ -8,7 +8,6 @@ use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 use intent_gateway_api::orders::OrderList;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_routing::orders::{FeedError, OrderFilter, OrdersPage};
 use serde::Deserialize;
 
@@ -132,7 +131,7 @@ impl From<FeedError> for Refusal {
             FeedError::InvalidCursor => Self::new(Code::InvalidRequest).message(
                 "The cursor is none that this orchestrator was given, or is too old; leave it out to begin anew.",
             ),
-            FeedError::Store(error) => OnboardingError::from(error).into(),
+            FeedError::Store(error) => error.into(),
             FeedError::NoEntropy(error) => Self::new(Code::InternalError).internal(error.to_string()),
         }
     }

@@ -10,7 +10,6 @@ use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified};
 use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::audit;
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_onboarding::OnboardingError;
 use serde::Deserialize;
 
 use crate::App;
@@ -56,7 +55,7 @@ pub(super) async fn list_entries(
         return Err(refused().message("`subject` is the identifier of an account, or an intent."));
     }
     let subject = subject.as_deref();
-    let entries = app.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
+    let entries = app.store.audit(subject, after, limit).await?;
     let next = next_number(&entries, limit, |entry| entry.seq);
     let bytes = entries.len() * ENTRY_BYTES;
     let body = AuditPage { entries: entries.into_iter().map(AuditEntryBody::from).collect(), next };
@@ -71,6 +70,6 @@ pub(super) async fn list_entries(
 )]
 pub(super) async fn verify(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     let anchors = app.anchors.read(ChainName::Audit).await?;
-    let soundness = audit::verify(&*app.store, &anchors).await.map_err(OnboardingError::from)?;
+    let soundness = audit::verify(&*app.store, &anchors).await?;
     wire::json(StatusCode::OK, &AuditVerified::from(&soundness), wire::SMALL_BYTES)
 }

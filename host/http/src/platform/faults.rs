@@ -13,7 +13,6 @@ use intent_gateway_domain::alias;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::{FaultQuery, MESSAGE_MAX_CHARS};
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_routing::faults::FaultError;
 use serde::Deserialize;
 
@@ -57,7 +56,7 @@ pub(super) async fn list_faults(
     })?;
     let intent = own_name(&app, &intent)?;
     let (before, limit) = (before.map(RecordNumber::get), size(limit)?);
-    let faults = app.faults.list(FaultQuery { intent: &intent, before, limit }).await.map_err(OnboardingError::from)?;
+    let faults = app.faults.list(FaultQuery { intent: &intent, before, limit }).await?;
     let next = next_number(&faults, limit, |fault| fault.number);
     let bytes = wire::SMALL_BYTES + faults.len() * FAULT_BYTES;
     let faults = faults.into_iter().map(ContractFault::from).collect();
@@ -86,7 +85,7 @@ pub(super) async fn show_fault(
     let Path((intent, number)) = path.map_err(|_| not_found())?;
     let intent = own_name(&app, &intent)?;
     let opened = app.faults.open(&intent, number, &team).await.map_err(|error| match error {
-        FaultError::Store(error) => OnboardingError::from(error).into(),
+        FaultError::Store(error) => error.into(),
         FaultError::Sealed(_) => Refusal::new(Code::InternalError).internal(chain(&error)),
     })?;
     let (fault, input) = opened.ok_or_else(not_found)?;

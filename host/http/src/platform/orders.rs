@@ -7,7 +7,6 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use intent_gateway_api::orders::{OrderList, OrderRecord};
 use intent_gateway_domain::findings::FindingsAbout;
-use intent_gateway_onboarding::OnboardingError;
 
 use crate::App;
 use crate::error::{ErrorBody, Refusal};
@@ -50,7 +49,7 @@ pub(super) async fn list_orders(
         (None, Some(partner)) => app.orders.list_at(partner, filter).await,
         (None, None) => app.orders.list_all(filter).await,
     };
-    list(&app, page.map_err(OnboardingError::from)?)
+    list(&app, page?)
 }
 
 /// Shows an order whole: what was ordered, how far it is and what happened to it, its receipts, and the findings about it.
@@ -68,7 +67,7 @@ pub(super) async fn show_order(
     path: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Refusal> {
     let Path(order) = path.map_err(|_| no_order())?;
-    let order = app.orders.find(&order).await.map_err(OnboardingError::from)?.ok_or_else(no_order)?;
+    let order = app.orders.find(&order).await?.ok_or_else(no_order)?;
     let external_ids: Vec<&str> = order.identifiers.iter().map(String::as_str).collect();
     let about = FindingsAbout {
         partner: &order.partner,
@@ -78,8 +77,8 @@ pub(super) async fn show_order(
         external_ids: &external_ids,
         limit: FINDINGS_MAX,
     };
-    let findings = app.evidence.findings_about(about).await.map_err(OnboardingError::from)?;
-    let view = app.orders.view(order).await.map_err(OnboardingError::from)?;
+    let findings = app.evidence.findings_about(about).await?;
+    let view = app.orders.view(order).await?;
     let option = view.option.as_ref().map_or(0, |option| option.get().len());
     let bytes = ORDER_BYTES + option + findings.len() * FINDING_BYTES;
     wire::private(&OrderRecord::new(view, findings, app.searcher.clock.now()), bytes)

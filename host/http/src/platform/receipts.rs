@@ -12,7 +12,6 @@ use http::StatusCode;
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, KeptReceipt, Receipt};
-use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_routing::replay::{ReplayError, replay};
 use serde::Deserialize;
 
@@ -58,7 +57,7 @@ pub(super) async fn list_receipts(
         );
         Refusal::new(Code::InvalidRequest).message(message)
     })?;
-    let receipts = app.evidence.receipts_of(&request_id, LISTED_MAX).await.map_err(OnboardingError::from)?;
+    let receipts = app.evidence.receipts_of(&request_id, LISTED_MAX).await?;
     wire::json(StatusCode::OK, &RankingReceipts { request_id, receipts }, wire::SMALL_BYTES)
 }
 
@@ -118,7 +117,7 @@ pub(super) async fn replay_receipt(
 async fn find(app: &App, id: &str) -> Result<Receipt, Refusal> {
     let fits =
         (1..=ID_MAX_CHARS).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let found = if fits { app.evidence.receipt(id).await.map_err(OnboardingError::from)? } else { None };
+    let found = if fits { app.evidence.receipt(id).await? } else { None };
     match found {
         Some(KeptReceipt::Whole(receipt)) => Ok(*receipt),
         Some(KeptReceipt::Erased) => Err(Refusal::gone(RECEIPT_ERASED, "The receipt was erased with its user's data.")),

@@ -135,12 +135,12 @@ impl SecondPerson {
         let mut change = Change::default();
         change.put(&Versioned::new(approval.clone()));
         change.audit.push(approval.draft("approval.requested", by, now));
-        self.store.commit(change).await.map_err(OnboardingError::from)?;
+        self.store.commit(change).await?;
         Ok(approval)
     }
 
     async fn require_room(&self, person: &Person, now: Timestamp) -> Result<(), Refusal> {
-        forget_expired(&*self.store, now).await.map_err(OnboardingError::from)?;
+        forget_expired(&*self.store, now).await?;
         let waiting = self.waiting(now).await?;
         let own = waiting.iter().filter(|approval| approval.person == *person).count();
         let message = if waiting.len() >= APPROVALS_MAX {
@@ -155,7 +155,7 @@ impl SecondPerson {
 
     /// All that waits, oldest first.
     async fn waiting(&self, now: Timestamp) -> Result<Vec<Approval>, Refusal> {
-        let kept = store::all::<Approval>(&*self.store, None).await.map_err(OnboardingError::from)?;
+        let kept = store::all::<Approval>(&*self.store, None).await?;
         Ok(kept.into_iter().map(|kept| kept.value).filter(|approval| !approval.is_over(now)).collect())
     }
 

@@ -12,7 +12,6 @@ use intent_gateway_domain::approval::Approval;
 use intent_gateway_domain::steps::commit_unless_changed;
 use intent_gateway_domain::store::{self, Change, Versioned};
 use intent_gateway_domain::trace::Trace;
-use intent_gateway_onboarding::OnboardingError;
 use tower_service::Service as _;
 use tracing::Instrument as _;
 use utoipa_axum::router::OpenApiRouter;
@@ -165,7 +164,7 @@ async fn find(app: &App, id: &str, caller: &Caller) -> Result<Versioned<Approval
     if !fits || !(1..=ID_MAX_CHARS).contains(&id.len()) {
         return Err(not_found());
     }
-    let kept = store::load::<Approval>(&*app.store, id).await.map_err(OnboardingError::from)?;
+    let kept = store::load::<Approval>(&*app.store, id).await?;
     let kept = kept.filter(|kept| !kept.value.is_over(app.searcher.clock.now())).ok_or_else(not_found)?;
     route_scopes::require_scope(caller, Scope::parse(&kept.value.scope).unwrap_or(Scope::All))?;
     Ok(kept)
@@ -174,7 +173,7 @@ async fn find(app: &App, id: &str, caller: &Caller) -> Result<Versioned<Approval
 /// Takes away what waits, with what the audit log is told. Of two who decide at once, at whichever gateway, one finds nothing.
 async fn take(app: &App, kept: &Versioned<Approval>, mut change: Change) -> Result<(), Refusal> {
     change.delete(kept);
-    let taken = commit_unless_changed(&*app.store, change).await.map_err(OnboardingError::from)?;
+    let taken = commit_unless_changed(&*app.store, change).await?;
     if taken { Ok(()) } else { Err(not_found()) }
 }
 

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
-use intent_gateway_http::server::{Drained, Server, ServerConfig};
+use intent_gateway_http::server::{Drained, Server, ServerConfig, Shutdown};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -36,6 +36,7 @@ fn config() -> ServerConfig {
 struct Running {
     gateway: Gateway,
     address: SocketAddr,
+    announced: CancellationToken,
     shutdown: CancellationToken,
     server: JoinHandle<Drained>,
 }
@@ -46,11 +47,23 @@ impl Running {
     }
 
     async fn with(config: ServerConfig, limits: Limits) -> Self {
+        Self::lingering(config, limits, Duration::ZERO).await
+    }
+
+    /// One whose idle connections linger for so long when the shutdown begins.
+    async fn lingering(config: ServerConfig, limits: Limits, idle_linger: Duration) -> Self {
         let gateway = Gateway::with(limits).await;
-        let shutdown = CancellationToken::new();
-        let server = Server::bind(config, gateway.router.clone(), shutdown.clone()).await.expect("a free port");
+        let (announced, shutdown) = (CancellationToken::new(), CancellationToken::new());
+        let steps = Shutdown { announced: announced.clone(), begun: shutdown.clone(), idle_linger };
+        let server = Server::bind(config, gateway.router.clone(), steps).await.expect("a free port");
         let address = server.local_addr();
-        Self { gateway, address, shutdown, server: tokio::spawn(server.run()) }
+        Self { gateway, address, announced, shutdown, server: tokio::spawn(server.run()) }
+    }
+
+    /// The shutdown begins without a word beforehand.
+    fn shut_down(&self) {
+        self.announced.cancel();
+        self.shutdown.cancel();
     }
 
     async fn connect(&self) -> TcpStream {
@@ -296,7 +309,7 @@ async fn a_shutdown_finishes_what_is_under_way() {
     send(&mut busy, &running.search(r#"{"mode":"wait"}"#)).await;
     running.gateway.gate.arrived.notified().await;
 
-    running.shutdown.cancel();
+    running.shut_down();
     assert_eq!(rest(&mut idle).await, "", "an idle connection ends at once");
     assert!(TcpStream::connect(running.address).await.is_err(), "nobody new gets in");
     running.gateway.gate.open.notify_one();
@@ -311,7 +324,73 @@ async fn a_shutdown_does_not_wait_for_ever() {
     let mut stream = running.connect().await;
     send(&mut stream, &running.search(r#"{"mode":"forever"}"#)).await;
     running.gateway.gate.arrived.notified().await;
-    running.shutdown.cancel();
+    running.shut_down();
     assert_eq!(running.server.await.expect("no panic"), Drained::Cut(1));
     assert_eq!(rest(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn an_announced_shutdown_takes_requests_and_asks_clients_to_leave() {
+    let running = Running::start(config()).await;
+    let (mut kept, mut unused) = (running.connect().await, running.connect().await);
+    send(&mut kept, HEALTH).await;
+    assert!(!answer(&mut kept).await.contains("connection: close"));
+    let stream = TokioIo::new(running.connect().await);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await.expect("a handshake");
+    let connection = tokio::spawn(connection);
+    let search = || {
+        let token = running.gateway.token(Role::Orchestrator);
+        Request::post("http://here/api/v1/intents/test.find_things/search")
+            .header("authorization", format!("Bearer {token}"))
+            .header("content-type", "application/json")
+            .body(Full::<Bytes>::from(r#"{"mode":"wait"}"#))
+            .expect("a request")
+    };
+    let waiting = tokio::spawn(sender.send_request(search()));
+    running.gateway.gate.arrived.notified().await;
+
+    running.announced.cancel();
+    // Idle ones stay: a request may be on its way.
+    for stream in [&mut kept, &mut unused] {
+        send(stream, HEALTH).await;
+        let last = rest(stream).await;
+        assert!(last.starts_with("HTTP/1.1 200") && last.contains("connection: close"), "{last}");
+    }
+    let mut new = running.connect().await;
+    send(&mut new, HEALTH).await;
+    assert!(rest(&mut new).await.contains("connection: close"), "new ones are taken");
+    // HTTP/2 is told by GOAWAY: what is under way is answered, and the connection ends.
+    running.gateway.gate.open.notify_one();
+    let answered = waiting.await.expect("no panic").expect("an answer");
+    assert_eq!(answered.status(), 200);
+    drop(answered.into_body().collect().await.expect("a body"));
+    connection.await.expect("no panic").expect("it ends in good order");
+    assert!(sender.is_closed());
+
+    running.shutdown.cancel();
+    assert_eq!(running.server.await.expect("no panic"), Drained::Clean);
+}
+
+#[tokio::test]
+async fn a_request_that_comes_just_as_the_listener_closes_is_answered() {
+    let running = Running::lingering(config(), LIMITS, LONG).await;
+    let mut kept = running.connect().await;
+    send(&mut kept, HEALTH).await;
+    answer(&mut kept).await;
+    running.shut_down();
+    // Connected before the listener closed, and perhaps not yet taken out of the kernel's queue.
+    send(&mut kept, HEALTH).await;
+    let last = rest(&mut kept).await;
+    assert!(last.starts_with("HTTP/1.1 200") && last.contains("connection: close"), "{last}");
+    assert_eq!(running.server.await.expect("no panic"), Drained::Clean);
+
+    // Whoever asks nothing more costs the shutdown that time at most.
+    let running = Running::lingering(config(), LIMITS, SHORT).await;
+    let mut idle = running.connect().await;
+    send(&mut idle, HEALTH).await;
+    answer(&mut idle).await;
+    running.shut_down();
+    assert_eq!(rest(&mut idle).await, "");
+    assert_eq!(running.server.await.expect("no panic"), Drained::Clean);
 }

@@ -15,6 +15,7 @@ mod ledger;
 mod linking;
 mod listener;
 mod orders;
+mod outage;
 mod overdue;
 mod quotas;
 mod receipts;

@@ -6,6 +6,7 @@ use http::{Method, StatusCode};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::ContractAdmin as _;
+use intent_gateway_domain::readiness::{Trouble, TroubleCode};
 use intent_gateway_domain::succession::Removal;
 use intent_gateway_domain::versions::{LoadOrder, Origin};
 use intent_gateway_http::Limits;
@@ -335,9 +336,30 @@ async fn health_and_readiness() {
     let gateway = Gateway::new().await;
     assert_eq!(gateway.call(Ask::get("/health")).await.json()["status"], "ok");
     assert_eq!(gateway.call(Ask::get("/ready")).await.json(), json!({ "status": "ready", "live_intents": 1 }));
-    gateway.draining.cancel();
-    assert_eq!(gateway.call(Ask::get("/ready")).await.refusal(), refused(503, "DRAINING"));
-    assert_eq!(gateway.call(Ask::get("/health")).await.status, StatusCode::OK);
+    let trouble = |code, subject: Option<&str>| Trouble {
+        code,
+        subject: subject.map(str::to_owned),
+        message: "in words".to_owned(),
+    };
+    gateway
+        .troubles
+        .set(vec![trouble(TroubleCode::StoreUnavailable, None), trouble(TroubleCode::TaskLate, Some("mail"))]);
+    let answer = gateway.call(Ask::get("/ready")).await;
+    assert_eq!(answer.status, StatusCode::OK, "searches are served all the same");
+    let expected = json!([
+        { "code": "STORE_UNAVAILABLE", "message": "in words" },
+        { "code": "TASK_LATE", "subject": "mail", "message": "in words" },
+    ]);
+    assert_eq!((&answer.json()["status"], &answer.json()["troubles"]), (&json!("degraded"), &expected));
+    gateway.leaving.cancel();
+    assert_eq!(
+        gateway.call(Ask::get("/ready")).await.refusal(),
+        refused(503, "DRAINING"),
+        "as soon as it is announced"
+    );
+    for path in ["/health", "/live"] {
+        assert_eq!(gateway.call(Ask::get(path)).await.status, StatusCode::OK, "{path}");
+    }
 }
 
 #[tokio::test]

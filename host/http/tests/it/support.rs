@@ -51,6 +51,7 @@ use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::mail::Letterbox;
 use intent_gateway_testing::partners::{Reply, ScriptedPartners};
 use intent_gateway_testing::probe::{Pages, ProbedServer, shown_tool};
+use intent_gateway_testing::readiness::GivenTroubles;
 use intent_gateway_testing::store::MemoryStore;
 use intent_gateway_testing::telemetry::FixedMetrics;
 use serde_json::Value;
@@ -142,6 +143,9 @@ pub(crate) struct Gateway {
     /// What streams wait by, besides that of their heartbeat.
     pub(crate) stream_timer: Arc<TestClock>,
     pub(crate) gate: Arc<Gate>,
+    /// What is wrong, as `/ready` shows it.
+    pub(crate) troubles: Arc<GivenTroubles>,
+    pub(crate) leaving: CancellationToken,
     pub(crate) draining: CancellationToken,
     /// What is noted for the audit log.
     pub(crate) accesses: Arc<Accesses>,
@@ -215,7 +219,8 @@ impl Gateway {
         let admin = FakeAdmin::of(contracts.clone());
         let calls = partners();
         let tokens = Arc::new(Tokens::new(&[Secret::new(KEY)], AUDIENCE, clock.clone()).expect("a usable key"));
-        let draining = CancellationToken::new();
+        let (leaving, draining) = (CancellationToken::new(), CancellationToken::new());
+        let troubles = Arc::new(GivenTroubles::default());
         let accesses = Arc::new(Accesses::default());
         let kept = Kept {
             store: Arc::new(MemoryStore::default()),
@@ -334,6 +339,8 @@ impl Gateway {
             unassigned_users_of: None,
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,
+            readiness: troubles.clone(),
+            leaving: leaving.clone(),
             draining: draining.clone(),
             accesses: accesses.clone(),
         });
@@ -344,6 +351,8 @@ impl Gateway {
             clock,
             stream_timer,
             gate,
+            troubles,
+            leaving,
             draining,
             accesses,
             onboarding,

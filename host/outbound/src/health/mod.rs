@@ -51,6 +51,8 @@ use partner::{PartnerHealth, Standing};
 
 /// Partners followed. More are called as if they were well, until others have been idle for long enough.
 pub(crate) const PARTNERS_MAX: usize = 10_000;
+/// Least time after which a call to a partner that is down is worth while, milliseconds.
+const SHUT_MIN_MS: u64 = 1_000;
 /// How often idle partners are looked for once there are that many, milliseconds.
 const SWEEP_EVERY_MS: u64 = 60 * 1_000;
 
@@ -139,6 +141,13 @@ impl Health {
         let admission = known.map_or(Admission::Go, |mut known| known.admit_call(now, &mut changes));
         let event = describe_changes(&mut changes, partner, now).next();
         (admission, event)
+    }
+
+    /// How long a partner whose breaker is not closed is called by nobody, milliseconds. While one call tries it out, nobody
+    /// knows, and a second is told.
+    pub fn shut_for_ms(&self, partner: &PartnerId, now: Timestamp) -> u64 {
+        let until = self.partners.get(partner).and_then(|known| known.view(partner, now).breaker.until);
+        until.map_or(0, |until| until.ms_since(now)).max(SHUT_MIN_MS)
     }
 
     /// Takes a call that ended; returns what it changed, mostly nothing.

@@ -33,12 +33,16 @@ pub(crate) struct HealthGate {
 impl HealthGate {
     /// Whether a call may go to a partner, as far as its breaker says.
     fn admit_call(&self, partner: &PartnerId) -> Result<(), CallFailure> {
-        let (admission, event) = self.health.admit_call(partner, self.clock.now());
+        let now = self.clock.now();
+        let (admission, event) = self.health.admit_call(partner, now);
         if let Some(event) = event {
             self.log.note_change(event);
         }
         match admission {
-            Admission::LeftOut(_) => Err(CallFailure::NotCalled { why: NotCalled::Down, wait_ms: None }),
+            Admission::LeftOut(_) => {
+                let wait_ms = Some(self.health.shut_for_ms(partner, now));
+                Err(CallFailure::NotCalled { why: NotCalled::Down, wait_ms })
+            }
             Admission::Go | Admission::Probe(_) => Ok(()),
         }
     }

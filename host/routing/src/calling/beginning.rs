@@ -3,19 +3,20 @@
 //!
 //! What is decided by an order that another call has changed meanwhile holds no more: such a call is prepared anew.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::ordering::{Part, StepPart};
 use super::prepare::PreparedCall;
-use super::settling::Settled;
+use super::settling::{Ending, Settled};
 use super::{CallError, Caller, JudgedAnswer};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Opening;
-use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::order::{Opened, Order, OrderId, OrderedOption, Owner, turn};
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Record as _, Versioned, load, lookup};
+use intent_gateway_outbound::policy::idempotency::Attempt;
 
 /// How soon it is looked again whether another call has ended, milliseconds.
 const LOOK_AGAIN_MS: u64 = 250;
@@ -133,7 +134,7 @@ impl Caller {
 
     fn open(&self, call: &PreparedCall<'_>, part: &StepPart, now: Timestamp) -> Result<Order, CallError> {
         let vault = &self.memory.vault;
-        let id = OrderId::new(vault, now).map_err(|error| CallError::Store(chain(&error)))?;
+        let id = OrderId::new(vault, now).map_err(|error| CallError::defect(&error))?;
         let intent = IntentId::parse(call.request.intent)
             .map_err(|_| CallError::InvalidIntent(call.request.intent.to_owned()))?;
         let opened = Opened {
@@ -151,18 +152,41 @@ impl Caller {
 
     /// A step that names no key: made at once, and its order settled. None where it was overtaken.
     pub(super) async fn call_in_order(&self, call: &PreparedCall<'_>) -> Result<Option<JudgedAnswer>, CallError> {
+        let proposed = Mutex::new(None);
         let begun = steps::run(&*self.memory.store, async || {
             let mut change = Change::default();
             let begun = self.begin_order(call, None, None, &mut change).await?;
-            Ok::<_, CallError>(match begun {
-                Begun::With(_) => Proposal::new(change, begun),
+            Ok::<_, CallError>(match &begun {
+                Begun::With(order) => {
+                    proposed.lock().unwrap_or_else(PoisonError::into_inner).clone_from(order);
+                    Proposal::new(change, begun)
+                }
                 Begun::Overtaken => Proposal::nothing(begun),
             })
         });
-        let Begun::With(order) = begun.await? else { return Ok(None) };
+        let begun = begun.await;
+        let proposed = proposed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let (Err(error), Some(order)) = (&begun, proposed) {
+            self.leave_never_called(call, error, Some(order), None);
+        }
+        let Begun::With(order) = begun? else { return Ok(None) };
         let outcome = self.make(call, false).await;
-        let settled = order.as_ref().map(|order| Settled { order, only_as_last: None });
-        self.settle(call, settled, outcome, |_| ()).await.map(Some)
+        let settled = order.map(|order| Settled { order, only_as_last: None });
+        self.settle(call, settled, None, outcome).await.map(Some)
+    }
+
+    /// The store failed while it was to keep the beginning of a call, so that the call was not made. Whether the beginning is
+    /// kept is not known; where it is, it must not stand there as a call that is under way.
+    pub(super) fn leave_never_called(
+        &self,
+        call: &PreparedCall<'_>,
+        error: &CallError,
+        order: Option<OrderId>,
+        attempt: Option<Attempt>,
+    ) {
+        if error.is_outage() {
+            self.unsettled.add(Ending::never_called(call, order, attempt), self.clock.now());
+        }
     }
 
     /// Waits a moment for another call to end, which takes so long at most.

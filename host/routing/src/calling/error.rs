@@ -5,6 +5,8 @@ use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, ch
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::pointer::child;
 use intent_gateway_domain::ports::SignInLink;
+use intent_gateway_domain::steps::Contended;
+use intent_gateway_domain::store::{StoreError, StoreTrouble};
 use intent_gateway_outbound::policy::idempotency::KeyError;
 
 /// Why a call gave no answer.
@@ -22,6 +24,9 @@ pub enum CallError {
     /// The option is no longer bookable; with the intent's own code for it.
     #[error("the option is no longer bookable")]
     Expired(Option<String>),
+    /// The store was down when the option was shown, so that nobody knows any more what was quoted.
+    #[error("what was quoted of the option was not kept")]
+    OptionNotKept,
     /// Requests of the intent are no longer routed to the partner.
     #[error("the partner {0} is not served for the intent at the moment")]
     PartnerGone(PartnerId),
@@ -51,9 +56,16 @@ pub enum CallError {
         /// When to ask again, milliseconds from now.
         wait_ms: u64,
     },
-    /// What was done under the key cannot be looked up or recorded, so nothing was called.
-    #[error("the store failed: {0}")]
-    Store(String),
+    /// What was done under the key, or the order, cannot be looked up or recorded.
+    #[error("the store failed: {what}")]
+    Store {
+        /// What it means to the caller.
+        trouble: StoreTrouble,
+        /// Whether the partner has answered, and only its answer could not be recorded. Otherwise nobody was called.
+        answered: bool,
+        /// What happened, for the log.
+        what: String,
+    },
     /// The contract refuses the partner's answer.
     #[error("the partner's answer was refused with {}", .0.code)]
     Answer(Refusal),
@@ -62,7 +74,37 @@ pub enum CallError {
     Contract(#[source] ContractFault),
 }
 
+impl From<StoreError> for CallError {
+    fn from(error: StoreError) -> Self {
+        Self::Store { trouble: error.trouble(), answered: false, what: chain(&error) }
+    }
+}
+
+impl From<Contended> for CallError {
+    fn from(error: Contended) -> Self {
+        Self::Store { trouble: StoreTrouble::Busy, answered: false, what: chain(&error) }
+    }
+}
+
 impl CallError {
+    /// What is kept, or is to be kept, cannot be used.
+    pub(super) fn defect(error: &dyn std::error::Error) -> Self {
+        Self::Store { trouble: StoreTrouble::Defect, answered: false, what: chain(error) }
+    }
+
+    /// The same of a partner's answer that could not be recorded.
+    pub(super) fn after_answer(self) -> Self {
+        match self {
+            Self::Store { trouble, what, .. } => Self::Store { trouble, answered: true, what },
+            other => other,
+        }
+    }
+
+    /// Whether the store was down, so that a change under way may hold or not.
+    pub(super) fn is_outage(&self) -> bool {
+        matches!(self, Self::Store { trouble: StoreTrouble::Unavailable | StoreTrouble::Busy, .. })
+    }
+
     pub(super) fn of_request(error: ContractError) -> Self {
         match error {
             ContractError::Refused(refusal) => Self::Refused(refusal),

@@ -22,6 +22,7 @@ mod quoted;
 mod settling;
 #[cfg(test)]
 mod tests;
+mod unsettled;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +34,7 @@ pub use once::forget_attempts;
 pub use ordering::OrderStanding;
 pub(crate) use ordering::known_identifiers;
 pub(crate) use prepare::outlasts_routing;
+pub use unsettled::Unsettled;
 
 use self::prepare::PreparedCall;
 use crate::pinned::{PinnedContract, PinnedFailure};
@@ -79,6 +81,8 @@ pub struct Caller {
     pub memory: KeyedWrites,
     /// The answers of those who follow orders.
     pub tracker: Tracker<JudgedAnswer>,
+    /// Ends of calls that the store did not take yet.
+    pub unsettled: Unsettled,
     /// A call as a whole (spec 1, Limits: 30 seconds).
     pub timeout: Duration,
 }
@@ -180,6 +184,7 @@ impl Caller {
             references: references.clone(),
             memory,
             tracker: Tracker::default(),
+            unsettled: Unsettled::default(),
             timeout: TOOL_CALL_TIMEOUT,
         }
     }
@@ -288,7 +293,7 @@ fn count(contract: &PinnedContract, tool: &str, outcome: Result<&CallOutcome, &C
     let Some(tool) = contract.descriptor().tool(tool) else { return };
     let outcome = match outcome {
         Ok(_) => telemetry::Outcome::Ok,
-        Err(CallError::Partner { .. } | CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_)) => {
+        Err(CallError::Partner { .. } | CallError::Answer(_) | CallError::Contract(_) | CallError::Store { .. }) => {
             telemetry::Outcome::Failed
         }
         Err(_) => telemetry::Outcome::Refused,

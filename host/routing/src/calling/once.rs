@@ -5,7 +5,7 @@
 //! be seen. A repeated write goes out again under its key, for the partner alone knows the booking's current status; where
 //! it cannot be asked, or names another booking than before, what it answered first is served.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join;
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::beginning::{Begun, Earlier};
 use super::prepare::PreparedCall;
-use super::settling::Settled;
+use super::settling::{EndedAttempt, Settled};
 use super::{CallError, Caller, JudgedAnswer, OrderStanding};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
@@ -22,7 +22,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::steps::{self, Contended, Proposal};
+use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Record, Store, StoreError, Versioned, load};
 use intent_gateway_outbound::policy::idempotency::{Attempt, Effect, KeyedWrite, Ruling, SealedAnswer};
 
@@ -64,18 +64,6 @@ struct KeptAnswer {
     order: Option<OrderId>,
 }
 
-impl From<StoreError> for CallError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(chain(&error))
-    }
-}
-
-impl From<Contended> for CallError {
-    fn from(error: Contended) -> Self {
-        Self::Store(chain(&error))
-    }
-}
-
 impl Caller {
     /// Makes a write under its key. When the option's time is over, only what was done in time is told. None where it was
     /// overtaken.
@@ -99,7 +87,8 @@ impl Caller {
     /// Decides by what is kept under the key, and keeps the attempt that goes out.
     async fn begin(&self, call: &PreparedCall<'_>, write: &KeyedWrite) -> Result<Begin, CallError> {
         let (store, expired) = (&*self.memory.store, call.expired.as_ref());
-        steps::run(store, async || {
+        let proposed = Mutex::new(None);
+        let begun = steps::run(store, async || {
             let kept = load::<Attempt>(store, &write.id().to_string()).await?;
             let (revision, kept) = match (kept, write.former_id()) {
                 (Some(kept), _) => (kept.revision, Some(kept.value)),
@@ -129,9 +118,15 @@ impl Caller {
             value.order = order;
             let attempt = Versioned { revision, value };
             change.put(&attempt);
+            *lock(&proposed) = Some(attempt.value.clone());
             Ok(Proposal::new(change, Begin::GoesOut { attempt, again }))
-        })
-        .await
+        });
+        let begun = begun.await;
+        let proposed = lock(&proposed).take();
+        if let (Err(error), Some(attempt)) = (&begun, proposed) {
+            self.leave_never_called(call, error, attempt.order.clone(), Some(attempt));
+        }
+        begun
     }
 
     /// Makes the call, and records its outcome.
@@ -152,14 +147,8 @@ impl Caller {
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(_) => attempt.fail(Effect::Possible),
         };
-        let order = begun.value.order.clone();
-        let end = |change: &mut Change| match &ended {
-            Some(value) => change.put(&Versioned { revision, value: value.clone() }),
-            None => change.delete(&Versioned { revision, value: begun.value.clone() }),
-        };
-        // Where it cannot be kept, the write stands as under way, and is made again under its key when that time is over.
-        let order = order.as_ref().map(|order| Settled { order, only_as_last: None });
-        self.settle(call, order, outcome, end).await
+        let order = begun.value.order.clone().map(|order| Settled { order, only_as_last: None });
+        self.settle(call, order, Some((revision, EndedAttempt { begun: begun.value, ended })), outcome).await
     }
 
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
@@ -176,8 +165,9 @@ impl Caller {
         }
         match self.make(call, true).await {
             Ok(now) if now.booking == first.booking => {
-                let order = answer.order.as_ref().map(|order| Settled { order, only_as_last: Some(&answer.key) });
-                self.settle(call, order, Ok(now), |_| ()).await
+                let only_as_last = Some(answer.key.clone());
+                let order = answer.order.clone().map(|order| Settled { order, only_as_last });
+                self.settle(call, order, None, Ok(now)).await
             }
             Ok(_) => {
                 let message = "asked again under a key, the partner named another booking".to_owned();
@@ -216,11 +206,16 @@ impl Caller {
 
     fn open_answer(&self, answer: &KeptAnswer) -> Result<JudgedAnswer, CallError> {
         let text = self.memory.vault.open(&answer.key, &answer.sealed.0);
-        let text = text.map_err(|error| CallError::Store(chain(&error)))?;
+        let text = text.map_err(|error| CallError::defect(&error))?;
         let StoredAnswer { payload, booking, advisory, by } =
-            serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;
+            serde_json::from_str(text.expose()).map_err(|error| CallError::defect(&error))?;
         Ok(JudgedAnswer { payload, booking, advisory, by: by.map(Arc::from), order: None, elapsed: Duration::ZERO })
     }
+}
+
+/// Nothing panics while it is held.
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Forgets the attempts whose time is over; how many there were.

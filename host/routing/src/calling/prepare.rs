@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::binding::{self, Binding};
 use super::ordering::Part;
+use super::quoted::FoundOption;
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{BookingReference, OptionReference, Reference};
@@ -76,7 +77,7 @@ impl Caller {
         let part = self.part(&contract, &reference, &request, deadline).await?;
         // An order outlives the option that it was made from.
         let expired = expiry(&reference, contract.descriptor(), now).filter(|_| part.order().is_none());
-        let searched_at = reference.searched_at();
+        let found = FoundOption::of(&reference);
         let binding = bind(reference, contract.descriptor());
         let expired = match expired {
             Some(expired) if tool.idempotency_key.is_none() => return Err(expired),
@@ -84,7 +85,7 @@ impl Caller {
         };
         let partner = self.partner(&binding.partner, request.intent, tool.role)?;
         let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now };
-        let quoted = self.quoted_option(&binding, &partner.id, part.order(), searched_at).await;
+        let quoted = self.quoted_option(&binding, &partner.id, part.order(), &found).await?;
         let view = part.view();
         let about = About { quoted: quoted.as_deref().map(RawValue::get), order: view.as_ref() };
         let checked = match binding::arguments(request.arguments, tool, &binding, &part.identifiers()) {

@@ -39,7 +39,7 @@ pub(super) fn may_pass(failed: &PinnedFailure<CallError>) -> bool {
             | CallFailure::Forbidden(_) => false,
         },
         // The next answer, or the next version of the contract, may be sound, and the store be there again.
-        CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_) => true,
+        CallError::Answer(_) | CallError::Contract(_) | CallError::Store { .. } => true,
         _ => false,
     }
 }

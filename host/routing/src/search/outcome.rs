@@ -22,6 +22,8 @@ pub struct SearchOutcome {
     pub contract: PinnedContract,
     /// Identifier of the ranking's receipt; absent where no partner gave anything to rank.
     pub receipt: Option<String>,
+    /// Whether the receipt is expected to be kept; it is not while the store is down.
+    pub is_receipt_kept: bool,
     /// Set when there is no option: the intent's own code for "nothing matches", or [`NO_PARTNER_ANSWERED`].
     pub code: Option<String>,
     /// Best first.

@@ -7,7 +7,7 @@ use super::gathered::{GatheredAnswers, RankedOrigin};
 use super::outcome::empty_code;
 use super::prepare::PreparedSearch;
 use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
-use crate::reference::{AskerMark, OptionReference};
+use crate::reference::{AskerMark, OptionReference, Quote};
 use intent_gateway_domain::contract::{Evaluation, PastOrder, Payload};
 use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::telemetry::{self, Stage};
@@ -48,7 +48,8 @@ impl Searcher {
             self.record(context, descriptor, gathered, &notes, &dropped);
         }
         let asker = AskerMark::of(&search.asker);
-        let choice = |ranked| self.choice(search, ranked, receipt, &asker);
+        let is_keeping = self.journal.is_keeping();
+        let choice = |ranked| self.choice(search, ranked, receipt, is_keeping, &asker);
         let options: Vec<RankedChoice> = gathered.ranked(ranked).map(choice).collect();
         let left_out =
             search.left_out.iter().map(|(partner, reason)| PartnerOutcome::left_out(partner.clone(), *reason));
@@ -60,6 +61,7 @@ impl Searcher {
             request_id: context.request_id.clone(),
             contract: search.contract.clone(),
             receipt: receipt.map(str::to_owned),
+            is_receipt_kept: receipt.is_none() || is_keeping,
             code,
             options,
             dropped,
@@ -75,6 +77,7 @@ impl Searcher {
         search: &PreparedSearch,
         RankedOrigin { ranked, answer, option }: RankedOrigin<'_>,
         receipt: Option<&str>,
+        is_keeping: bool,
         asker: &AskerMark,
     ) -> RankedChoice {
         let (now, payload) = (search.context.now, answer.result.as_ref().ok());
@@ -92,6 +95,7 @@ impl Searcher {
             searched_at_ms: Some(search.context.now),
             result_token: token.map(|token| token.result_token.clone()),
             expires_at_ms: bookable_until,
+            quoted: (receipt.is_some() && !is_keeping).then(|| Quote::of(option.get())),
         });
         RankedChoice {
             reference,

@@ -7,11 +7,12 @@ use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_routing::reference::{Quote, Reference};
 use intent_gateway_routing::replay::{Difference, ReplayError, replay};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::support::{Deviation, NOW_MS, World, things};
+use crate::support::{Deviation, NOW_MS, World, sealer, things};
 
 /// Two partners of whose options two are ranked, one is dropped, one is noted, and one never reaches the contract.
 fn ranking() -> World {
@@ -127,4 +128,23 @@ fn a_replay_is_by_the_component_that_ranked_and_no_other() {
     world.deviate(Deviation::Fault(ContractFault::DeadlineExceeded(5)));
     let failed = block_on(replay(&world.journal.only_receipt(), &*world.contract));
     assert!(matches!(failed, Err(ReplayError::Contract(ContractFault::DeadlineExceeded(5)))));
+}
+
+#[test]
+fn an_answer_says_that_its_receipt_is_not_kept_and_its_references_hold_the_quote() {
+    let world = ranking();
+    let references = |world: &World| {
+        let outcome = world.search(&json!({"city": "Pune"})).expect("searched");
+        let opened = outcome.options.iter().map(|option| match sealer().open(&option.reference) {
+            Ok(Reference::Option(opened)) => (opened.quoted, option.option.get().to_owned()),
+            other => panic!("no reference to an option: {other:?}"),
+        });
+        (outcome.is_receipt_kept, opened.collect::<Vec<_>>())
+    };
+    let (is_kept, options) = references(&world);
+    assert!(is_kept && options.len() == 2 && options.iter().all(|(quoted, _)| quoted.is_none()));
+    world.journal.set_losing(true);
+    let (is_kept, options) = references(&world);
+    assert!(!is_kept && options.len() == 2, "it is served all the same");
+    assert!(options.iter().all(|(quoted, option)| *quoted == Some(Quote::Whole(option.clone()))), "{options:?}");
 }

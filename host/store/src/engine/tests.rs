@@ -88,7 +88,7 @@ async fn a_silent_transaction_is_rolled_back_for_those_that_wait() {
 async fn who_waits_too_long_is_told_so() {
     for (engine, _folder) in engines(Patience { begin: SHORT, statement: LONG }).await {
         let holder = engine.write().await.unwrap();
-        assert!(matches!(engine.write().await.err(), Some(EngineError::Busy)));
+        assert!(matches!(engine.write().await.err(), Some(EngineError::Unavailable { .. })));
         assert_eq!(names(&engine).await, [""; 0], "who reads does not wait for who writes");
         holder.commit().await.unwrap();
         engine.write().await.expect("its turn comes").commit().await.unwrap();
@@ -199,4 +199,42 @@ async fn more_than_there_are_connections_wait_for_each_other() {
         assert!(counts.into_iter().all(|count| count.unwrap() >= 1));
         assert_eq!(names(&engine).await.len(), 50);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_freezes_crashes_or_takes_reads_alone_is_unavailable_and_then_back() {
+    let Some(mut server) = Postgres::start().unwrap() else { return };
+    let location = Location::parse(&server.database().unwrap()).unwrap();
+    let engine = open(&location, Patience { begin: SHORT, statement: SHORT }).await;
+    let write = async |name: &str| {
+        let mut tx = engine.write().await?;
+        tx.execute(INSERT, thing(name)).await?;
+        tx.commit().await
+    };
+    let is_unavailable = |outcome: Result<(), EngineError>| matches!(outcome, Err(EngineError::Unavailable { .. }));
+    write("a").await.unwrap();
+
+    server.freeze().unwrap();
+    let begun = std::time::Instant::now();
+    assert!(is_unavailable(write("frozen").await));
+    assert!(is_unavailable(engine.query("SELECT name FROM things", Vec::new()).await.map(drop)));
+    assert!(begun.elapsed() < LONG / 4, "nobody waits for a server that says nothing");
+    server.thaw().unwrap();
+
+    // What was sent before it froze may be carried out now; a new transaction has its turn in time.
+    while write("b").await.is_err() {}
+    server.crash().unwrap();
+    assert!(is_unavailable(write("crashed").await));
+    server.start_again().unwrap();
+    write("c").await.unwrap();
+
+    server.run_statement("ALTER SYSTEM SET default_transaction_read_only = on").unwrap();
+    server.stop().unwrap();
+    server.start_again().unwrap();
+    assert!(is_unavailable(write("read-only").await));
+    let kept = names(&engine).await;
+    for name in ["a", "b", "c"] {
+        assert!(kept.contains(&name.to_owned()), "what was acknowledged is there: {kept:?}");
+    }
+    assert!(!kept.contains(&"crashed".to_owned()) && !kept.contains(&"read-only".to_owned()), "{kept:?}");
 }

@@ -1,6 +1,6 @@
 //! What the journal holds, and what it has lost.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,8 @@ pub(super) struct Load {
     /// Bytes that are held.
     held: AtomicUsize,
     lost: AtomicU64,
+    /// Whether the last write failed.
+    fails: AtomicBool,
     told: Mutex<LogState>,
 }
 
@@ -46,6 +48,16 @@ impl Load {
     /// How many are lost.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// A write has ended, well or not.
+    pub(super) fn note_write(&self, went_well: bool) {
+        self.fails.store(!went_well, Ordering::Relaxed);
+    }
+
+    /// Whether the last write failed, or nearly as much is held as may be.
+    pub(super) fn is_in_trouble(&self, max_bytes: usize) -> bool {
+        self.fails.load(Ordering::Relaxed) || self.held.load(Ordering::Relaxed) > max_bytes / 10 * 9
     }
 
     /// Tells of what is lost and was not told.

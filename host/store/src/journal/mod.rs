@@ -117,6 +117,11 @@ impl Journal {
         self.load.lost()
     }
 
+    /// The store was found to take writes, by somebody else: what comes next is expected to be kept.
+    pub fn note_store_up(&self) {
+        self.load.note_write(true);
+    }
+
     /// Takes no more, and returns once all that was taken is kept or lost.
     pub async fn close(&self) {
         self.closing.cancel();
@@ -147,6 +152,10 @@ impl ports::Journal for Journal {
     fn keep(&self, receipt: Receipt, user: Option<&User>) {
         let mark = user.map(|user| ranking_mark(&self.vault, user));
         self.take(Item::Receipt(Box::new(receipt), mark));
+    }
+
+    fn is_keeping(&self) -> bool {
+        self.queue.capacity() > 0 && !self.load.is_in_trouble(HELD_MAX_BYTES)
     }
 
     fn settle(&self) -> BoxFuture<'_, ()> {
@@ -196,7 +205,7 @@ async fn serve(
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         // A panic costs this batch and not the journal.
-        let lost = supervise::catch("journal", write(&*keep, batch)).await.unwrap_or(count);
+        let lost = supervise::catch("journal", write(&*keep, &load, batch)).await.unwrap_or(count);
         load.lose(lost);
         load.release(bytes);
         for waiter in waiters {
@@ -237,14 +246,19 @@ fn split(batch: Vec<QueuedItem>) -> (Vec<QueuedItem>, Vec<oneshot::Sender<()>>) 
 }
 
 /// Writes a batch, trying again a few times. Returns how many of it are lost.
-async fn write(keep: &dyn Keep, batch: Vec<QueuedItem>) -> u64 {
+async fn write(keep: &dyn Keep, load: &Load, batch: Vec<QueuedItem>) -> u64 {
     let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     // Compressing is work, and not for a thread that serves.
     let Ok((page, refused)) = tokio::task::spawn_blocking(move || page_of(batch)).await else {
         return count;
     };
     let page = Arc::new(page);
-    write_again("a batch of the journal", || keep.keep(Arc::clone(&page))).await.map_or(count, |()| refused)
+    let write = || async {
+        let kept = keep.keep(Arc::clone(&page)).await;
+        load.note_write(kept.is_ok());
+        kept
+    };
+    write_again("a batch of the journal", write).await.map_or(count, |()| refused)
 }
 
 /// A batch as a page, and how many of it are in no form to be kept.

@@ -29,6 +29,9 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 const WRITERS_LOCK: i64 = 0x696e_7465_6e74;
 /// How long a change of the tables may take, and the wait for another gateway that makes it.
 const MIGRATION_MAX_SECONDS: u32 = 600;
+/// How much longer than the server's own limit an answer is waited for. A server that says nothing by then is frozen, or its
+/// network is gone: its own limits do not end a statement then.
+const SILENCE_MARGIN: Duration = Duration::from_secs(1);
 /// Where changes are announced.
 const CHANNEL: &str = "intent_gateway_changes";
 
@@ -79,14 +82,23 @@ impl Postgres {
         // Reading twice does no harm, so a connection that broke meanwhile is replaced.
         for _ in 0..CONNECTIONS_MAX {
             let client = self.connection().await?;
-            match query(&client, sql, &values).await {
+            match in_time(self.statement_max(), query(&client, sql, &values)).await {
                 Err(Broken::Connection(_)) => discard(client),
+                Err(Broken::Silent(error)) => {
+                    discard(client);
+                    return Err(error);
+                }
                 Err(Broken::Statement(error)) => return Err(error),
                 Ok(rows) => return Ok(rows),
             }
         }
         let client = self.connection().await?;
-        Ok(query(&client, sql, &values).await?)
+        Ok(in_time(self.statement_max(), query(&client, sql, &values)).await?)
+    }
+
+    /// How long an answer to one statement is waited for.
+    fn statement_max(&self) -> Duration {
+        self.patience.statement + SILENCE_MARGIN
     }
 
     /// Two statements that read, each in a transaction of its own, whose parameters are columns of many rows. Both are sent
@@ -104,9 +116,13 @@ impl Postgres {
                 query_with(&client, other, others_columns.iter().map(column).unzip()),
             );
             attempts += 1;
-            match both.await {
+            match in_time(self.statement_max(), both).await {
                 // Reading twice does no harm, so a connection that broke meanwhile is replaced.
                 Err(Broken::Connection(_)) if attempts <= CONNECTIONS_MAX => discard(client),
+                Err(broken @ Broken::Silent(_)) => {
+                    discard(client);
+                    return Err(broken.into());
+                }
                 done => return Ok(done?),
             }
         }
@@ -114,21 +130,22 @@ impl Postgres {
 
     /// See [`Engine::read`](crate::engine::Engine::read).
     pub(crate) async fn read(&self) -> Result<PostgresTx, EngineError> {
-        self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned()).await
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned();
+        self.begin(begin, self.statement_max(), self.statement_max()).await
     }
 
     /// See [`Engine::write`](crate::engine::Engine::write).
     pub(crate) async fn write(&self) -> Result<PostgresTx, EngineError> {
         // Each statement after the lock sees all that was committed before it. The wait has a limit of its own.
-        let Patience { begin, statement } = self.patience;
+        let Patience { begin: turn, statement } = self.patience;
         let begin = format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; \
              SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({WRITERS_LOCK}); \
              SET LOCAL statement_timeout = '{}ms'",
-            begin.as_millis(),
+            turn.as_millis(),
             statement.as_millis(),
         );
-        self.begin(begin).await
+        self.begin(begin, turn + self.statement_max(), self.statement_max()).await
     }
 
     /// See [`Engine::migrate`](crate::engine::Engine::migrate).
@@ -137,19 +154,21 @@ impl Postgres {
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '{MIGRATION_MAX_SECONDS}s'; \
              SELECT pg_advisory_xact_lock({WRITERS_LOCK})"
         );
-        self.begin(begin).await
+        let within = Duration::from_secs(MIGRATION_MAX_SECONDS.into()) + SILENCE_MARGIN;
+        self.begin(begin, within, within).await
     }
 
-    /// Begins a transaction. Nothing of it has been sent before, so a connection that turns out broken is replaced.
-    async fn begin(&self, begin: String) -> Result<PostgresTx, EngineError> {
+    /// Begins a transaction, within the first of the times; each of its statements gets the second. Nothing of it has been sent
+    /// before, so a connection that turns out broken is replaced.
+    async fn begin(&self, begin: String, within: Duration, each: Duration) -> Result<PostgresTx, EngineError> {
         let mut attempts = 0;
         loop {
             let client = self.connection().await?;
             // Dropped half-way, it is discarded like one that failed.
-            let tx = PostgresTx { client: Some(client) };
-            let begun = tx.client()?.batch_execute(&begin).await;
+            let tx = PostgresTx { client: Some(client), each };
+            let begun = batch(tx.client()?, within, "a transaction cannot begin", &begin).await;
             attempts += 1;
-            match begun.map_err(|error| broken("a transaction cannot begin", error)) {
+            match begun {
                 Ok(()) => return Ok(tx),
                 Err(Broken::Connection(_)) if attempts <= CONNECTIONS_MAX => {}
                 Err(broken) => return Err(broken.into()),
@@ -164,9 +183,9 @@ impl Postgres {
 
     async fn connection(&self) -> Result<Object, EngineError> {
         self.pool.get().await.map_err(|error| match error {
-            PoolError::Timeout(_) => EngineError::Busy,
-            PoolError::Backend(error) => EngineError::because(self.tls.explain_no_connection(), error),
-            error => EngineError::because(self.tls.explain_no_connection(), error),
+            PoolError::Timeout(_) => EngineError::too_late("no connection to the database came free in time"),
+            PoolError::Backend(error) => EngineError::unavailable(self.tls.explain_no_connection(), error),
+            error => EngineError::unavailable(self.tls.explain_no_connection(), error),
         })
     }
 }
@@ -192,6 +211,8 @@ fn discard(client: Object) {
 enum Broken {
     /// The connection is gone.
     Connection(EngineError),
+    /// The server says nothing. Asking it once more would only wait as long again.
+    Silent(EngineError),
     /// The statement itself.
     Statement(EngineError),
 }
@@ -199,9 +220,20 @@ enum Broken {
 impl From<Broken> for EngineError {
     fn from(broken: Broken) -> Self {
         match broken {
-            Broken::Connection(error) | Broken::Statement(error) => error,
+            Broken::Connection(error) | Broken::Silent(error) | Broken::Statement(error) => error,
         }
     }
+}
+
+/// Waits for an answer of the server, for so long.
+async fn in_time<T>(within: Duration, answer: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
+    let silent = |_| Broken::Silent(EngineError::too_late("the database gives no answer"));
+    tokio::time::timeout(within, answer).await.map_err(silent)?
+}
+
+/// Runs statements without parameters, within a time.
+async fn batch(client: &Object, within: Duration, what: &'static str, sql: &str) -> Result<(), Broken> {
+    in_time(within, async { client.batch_execute(sql).await.map_err(|error| broken(what, error)) }).await
 }
 
 fn broken(what: &'static str, error: tokio_postgres::Error) -> Broken {
@@ -212,10 +244,18 @@ fn broken(what: &'static str, error: tokio_postgres::Error) -> Broken {
         });
     match error.code() {
         Some(&SqlState::UNIQUE_VIOLATION) => Broken::Statement(EngineError::Taken),
-        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => Broken::Statement(EngineError::Busy),
-        _ if gone => Broken::Connection(EngineError::because(what, without_rows(error))),
+        _ if gone => Broken::Connection(EngineError::unavailable(what, without_rows(error))),
+        Some(code) if passes(code.code()) => Broken::Statement(EngineError::unavailable(what, without_rows(error))),
         _ => Broken::Statement(EngineError::because(what, without_rows(error))),
     }
+}
+
+/// Whether a code of the server says that it cannot do it now, and not that it was asked for nonsense (PostgreSQL, Appendix A).
+fn passes(code: &str) -> bool {
+    // Connections (08), resources such as disk and memory (53), the server's end (57P), its files (58).
+    let of_class = ["08", "53", "57P", "58"].iter().any(|class| code.starts_with(class));
+    // A server that takes reads alone, a lock that others held too long, a statement and a transaction that took too long.
+    of_class || ["25006", "55P03", "57014", "25P03"].contains(&code)
 }
 
 /// The server's words without its details: those quote rows, which are about people, and this goes to the log.
@@ -283,6 +323,8 @@ fn read(row: &tokio_postgres::Row) -> Result<Row, EngineError> {
 /// A transaction under way. Dropped without its end, it takes the connection with it, and the server rolls back.
 pub(crate) struct PostgresTx {
     client: Option<Object>,
+    /// How long the answer to each statement is waited for.
+    each: Duration,
 }
 
 impl PostgresTx {
@@ -291,21 +333,20 @@ impl PostgresTx {
     }
 
     pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
-        Ok(execute(self.client()?, sql, &values).await?)
+        Ok(in_time(self.each, execute(self.client()?, sql, &values)).await?)
     }
 
     pub(crate) async fn query(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
-        Ok(query(self.client()?, sql, &values).await?)
+        Ok(in_time(self.each, query(self.client()?, sql, &values)).await?)
     }
 
     /// Runs a statement whose parameters are columns of many rows; its rows.
     pub(crate) async fn query_columns(&mut self, sql: &str, columns: &[Column]) -> Result<Vec<Row>, EngineError> {
-        Ok(query_with(self.client()?, sql, columns.iter().map(column).unzip()).await?)
+        Ok(in_time(self.each, query_with(self.client()?, sql, columns.iter().map(column).unzip())).await?)
     }
 
     pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {
-        let done = self.client()?.batch_execute(sql).await;
-        Ok(done.map_err(|error| broken("statements failed", error))?)
+        Ok(batch(self.client()?, self.each, "statements failed", sql).await?)
     }
 
     /// Announces a change; the server delivers it when the transaction commits.
@@ -315,15 +356,14 @@ impl PostgresTx {
 
     pub(crate) async fn commit(mut self) -> Result<(), EngineError> {
         // After a failure nobody knows whether it holds; the connection is not used again.
-        let done = self.client()?.batch_execute("COMMIT").await;
-        done.map_err(|error| EngineError::from(broken("a commit failed", error)))?;
+        batch(self.client()?, self.each, "a commit failed", "COMMIT").await?;
         self.client = None;
         Ok(())
     }
 
     pub(crate) async fn rollback(mut self) {
         if let Ok(client) = self.client()
-            && client.batch_execute("ROLLBACK").await.is_ok()
+            && batch(client, self.each, "a transaction cannot be rolled back", "ROLLBACK").await.is_ok()
         {
             self.client = None;
         }
@@ -334,6 +374,23 @@ impl Drop for PostgresTx {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             discard(client);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_now_is_told_from_nonsense() {
+        // Connections, disk and memory, the server's end, its files; read-only, lock, statement and idle transaction.
+        for code in ["08006", "53100", "53300", "57P01", "57P03", "57P05", "58030", "25006", "55P03", "57014", "25P03"]
+        {
+            assert!(passes(code), "{code}");
+        }
+        for code in ["42601", "42P01", "23502", "22001", "25001", "57000", "XX000"] {
+            assert!(!passes(code), "{code}");
         }
     }
 }

@@ -123,7 +123,7 @@ impl Sqlite {
             jobs.send(job).await.map_err(|_| stopped())?;
             answer.await.map_err(|_| stopped())?
         };
-        tokio::time::timeout(self.patience.begin, admitted).await.map_err(|_| EngineError::Busy)?
+        tokio::time::timeout(self.patience.begin, admitted).await.map_err(|_| too_late())?
     }
 
     /// Waits until the threads have closed their connections: the last one folds the log into the file.
@@ -140,6 +140,10 @@ impl Sqlite {
 
 fn stopped() -> EngineError {
     EngineError::failed("the thread of the database has stopped")
+}
+
+fn too_late() -> EngineError {
+    EngineError::too_late("the database did not get to it in time")
 }
 
 /// A transaction under way on one of the threads, which rolls it back when this is dropped.

@@ -239,11 +239,51 @@ fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {
 
 fn fail(what: &'static str, error: rusqlite::Error) -> EngineError {
     match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
-        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => EngineError::Busy,
+        // The lock of the writers is waited for before this is said; the others are of the disk and of the file's mode.
+        Some((
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::FileLockingProtocolFailed,
+            _,
+        )) => EngineError::unavailable(what, error),
         Some((
             ErrorCode::ConstraintViolation,
             rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
         )) => EngineError::Taken,
         _ => EngineError::because(what, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_told_from_a_defect() {
+        let told = |code| fail("a commit failed", rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_IOERR_FSYNC,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_READONLY_DBMOVED,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_BUSY,
+            ffi::SQLITE_BUSY_SNAPSHOT,
+            ffi::SQLITE_PROTOCOL,
+        ] {
+            assert!(matches!(told(code), EngineError::Unavailable { .. }), "{code}");
+        }
+        for code in [ffi::SQLITE_ERROR, ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB, ffi::SQLITE_CONSTRAINT_NOTNULL] {
+            assert!(matches!(told(code), EngineError::Failed { .. }), "{code}");
+        }
+        assert!(matches!(told(ffi::SQLITE_CONSTRAINT_UNIQUE), EngineError::Taken));
     }
 }

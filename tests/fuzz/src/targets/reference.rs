@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_routing::reference::{OptionReference, Reference, ReferenceSealer};
+use intent_gateway_routing::reference::{OptionReference, Quote, Reference, ReferenceSealer};
 
 /// What is sealed.
 const SEALED: usize = 3;
@@ -80,5 +80,6 @@ fn option(number: usize) -> OptionReference {
         result_token: (number > 1).then(|| "a token\u{0} of the partner's: ☀".to_owned()),
         expires_at_ms: Timestamp::from_ms(1_779_264_000_123),
         searched_at_ms: (number > 0).then_some(Timestamp::EPOCH),
+        quoted: (number > 1).then(|| Quote::of("{}")),
     }
 }

@@ -2,6 +2,7 @@
 
 mod once;
 mod orders;
+mod outage;
 mod pinned;
 mod progress;
 mod racing;
@@ -9,7 +10,7 @@ mod unrouted;
 
 use std::sync::Arc;
 
-use crate::calling::{CallError, CallOutcome, CallRequest, Caller, KeyedWrites, forget_attempts};
+use crate::calling::{CallError, CallOutcome, CallRequest, Caller, KeyedWrites, Unsettled, forget_attempts};
 use crate::reference::{AskerMark, OptionReference, Reference, ReferenceSealer};
 use crate::search::OpenRankings;
 use futures_executor::block_on;
@@ -178,6 +179,7 @@ impl World {
             references: sealer(),
             memory: KeyedWrites { store: store.clone(), vault: vault(), timer: clock.clone() },
             tracker: Tracker::default(),
+            unsettled: Unsettled::default(),
             timeout: TOOL_CALL_TIMEOUT,
         };
         Self { contract, catalogue, clock, partners, directory, journal, store, caller }
@@ -196,6 +198,7 @@ impl World {
             result_token: Some("token".to_owned()),
             expires_at_ms: START.plus_ms(1),
             searched_at_ms: None,
+            quoted: None,
         }
     }
 
