@@ -17,6 +17,7 @@ use tracing::field::Empty;
 use crate::anchor::ChainName;
 use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
+use crate::fleet::Duty;
 use crate::health::HealthEvent;
 use crate::id::PartnerId;
 use crate::trace;
@@ -50,6 +51,9 @@ const ORDERS_IN_DOUBT: &str = "intent_gateway_orders_in_doubt";
 const CHAIN_SOUND: &str = "intent_gateway_chain_sound";
 const QUEUE_LENGTH: &str = "intent_gateway_queue_length";
 const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
+const GATEWAYS_LIVE: &str = "intent_gateway_gateways_live";
+const DUTY_HELD: &str = "intent_gateway_duty_held";
+const UNSHARED_CALLS: &str = "intent_gateway_unshared_calls_total";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -77,7 +81,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 19] = [
+pub const METRICS: [Metric; 22] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -165,6 +169,24 @@ pub const METRICS: [Metric; 19] = [
         kind: Kind::Counter,
         labels: &[],
         help: "Findings and receipts that were lost, because they came too fast or the store failed.",
+    },
+    Metric {
+        name: GATEWAYS_LIVE,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "Gateways that share the store and live, as this one last heard; it counts among them.",
+    },
+    Metric {
+        name: DUTY_HELD,
+        kind: Kind::Gauge,
+        labels: &["duty"],
+        help: "1 where this gateway does the work that one gateway does for all, else 0.",
+    },
+    Metric {
+        name: UNSHARED_CALLS,
+        kind: Kind::Counter,
+        labels: &[],
+        help: "Calls of users that this gateway counted alone, for the store did not count them in time.",
     },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
@@ -499,6 +521,21 @@ pub fn queue_length(queue: &'static str, length: usize) {
 /// Records how many findings and receipts were lost since the start.
 pub fn journal_lost(count: u64) {
     counter!(JOURNAL_LOST).absolute(count);
+}
+
+/// Records how many gateways live.
+pub fn gateways_live(count: u32) {
+    gauge!(GATEWAYS_LIVE).set(f64::from(count));
+}
+
+/// Records whether this gateway has a duty.
+pub fn duty_held(duty: Duty, is_held: bool) {
+    gauge!(DUTY_HELD, "duty" => duty.as_str()).set(if is_held { 1.0 } else { 0.0 });
+}
+
+/// Counts a call of a user that other gateways do not know of.
+pub fn count_unshared_call() {
+    counter!(UNSHARED_CALLS).increment(1);
 }
 
 /// Says which version runs.
