@@ -1,6 +1,9 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
 //! live partners once a day, checks and anchors the audit log and the ledger, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
 //! and forgets codes that are over, and evidence and orders that are old.
+//!
+//! Of several gateways that share a store, one does each [duty](crate::fleet); the rest each does for itself
+//! (`docs/replicas.md` says which is which, and why).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +15,8 @@ use intent_gateway_domain::approval::forget_expired;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::KEPT_MAX_MS;
+use intent_gateway_domain::fleet::shared::SharedCounts;
+use intent_gateway_domain::fleet::{Duty, Fleet};
 use intent_gateway_domain::ports::{Evidence as _, Faults as _};
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
@@ -24,6 +29,7 @@ use intent_gateway_onboarding::{
     StrikeWatch, UnreportedOrders,
 };
 use intent_gateway_outbound::health::Health;
+use intent_gateway_outbound::policy::pace::Pace;
 use intent_gateway_routing::calling::forget_attempts;
 use intent_gateway_routing::user_data::forget_orders;
 use intent_gateway_sandbox::Sandbox;
@@ -35,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accesses;
 use crate::chains::{self, ChainGuard};
 use crate::contract_events;
+use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
 
 /// How often the store is asked for mail that is due.
@@ -52,6 +59,11 @@ const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
 /// the store's, well within [`STALE_AFTER_MS`](intent_gateway_ledger::completion::keyring::STALE_AFTER_MS).
 const COMPARE_POLL: Duration = Duration::from_secs(2);
+/// How often gateways tell each other of partners that want to be left alone: twice this, and the store's time, is well within the second in
+/// which they must know.
+const BACK_OFF_POLL: Duration = Duration::from_millis(250);
+/// How often counts that gateways share are looked through for those that count no more.
+const SHARED_COUNTS_POLL: Duration = Duration::from_secs(30);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -75,6 +87,17 @@ pub(crate) struct Work {
     /// What waits to be written to the audit log.
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) chains: ChainGuard,
+    pub(crate) membership: Membership,
+    pub(crate) sharing: SharedParts,
+}
+
+/// What gateways count together.
+#[derive(Clone)]
+pub(crate) struct SharedParts {
+    pub(crate) fleet: Fleet,
+    pub(crate) counts: Arc<dyn SharedCounts>,
+    /// Rates and back-offs; absent where they are switched off.
+    pub(crate) pace: Option<Arc<Pace>>,
 }
 
 /// How long things are kept, milliseconds.
@@ -87,7 +110,11 @@ pub(crate) struct Keep {
 }
 
 /// The tasks; they end when told to, or when this is dropped.
-pub(crate) struct Background(JoinSet<()>);
+pub(crate) struct Background {
+    tasks: JoinSet<()>,
+    /// Kept until all of them have ended, for some hold duties by it.
+    membership: Arc<Mutex<Membership>>,
+}
 
 impl Background {
     pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
@@ -106,7 +133,11 @@ impl Background {
             linking,
             accesses,
             chains,
+            membership,
+            sharing,
         } = work;
+        let duties = membership.duties();
+        let membership = Arc::new(Mutex::new(membership));
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
             store: store.clone(),
@@ -117,25 +148,45 @@ impl Background {
             strikes: onboarding.strikes.clone(),
             health: health.clone(),
         };
-        let sweeper = Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking };
+        let counts = sharing.counts.clone();
+        let sweeper =
+            Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking, counts };
+        // First: without it no duty begins.
+        let kept = membership.clone();
+        tasks.spawn("lease", move || {
+            let kept = kept.clone();
+            async move { kept.lock().await.keep().await }
+        });
         // After a panic everything is read once more: what was told before is not told twice.
         let (mut seen, mut strikes) = (Some(seen), Some(strikes));
         tasks.spawn("routing", move || follow(follower.clone(), seen.take().unwrap_or_default()));
         let postman = onboarding.postman;
         tasks.spawn("mail", move || deliver(postman.clone()));
         let probes = onboarding.probes;
-        tasks.spawn("probes", move || probe(probes.clone()));
-        tasks.spawn("sweep", move || sweep(sweeper.clone()));
+        tasks.spawn_duty("probes", &duties, Duty::Probes, PROBE_POLL, move || probe(probes.clone()));
+        tasks.spawn_duty("sweep", &duties, Duty::Sweep, SWEEP_POLL, move || sweep(sweeper.clone()));
         let unreported = onboarding.unreported;
-        tasks.spawn("unreported orders", move || look_after(unreported.clone()));
+        tasks.spawn_duty("unreported orders", &duties, Duty::UnreportedOrders, UNREPORTED_POLL, move || {
+            look_after(unreported.clone())
+        });
         let results = onboarding.results;
-        tasks.spawn("delivered results", move || review_inflation(results.clone()));
+        tasks.spawn_duty("delivered results", &duties, Duty::DeliveredResults, INFLATION_POLL, move || {
+            review_inflation(results.clone())
+        });
+        let (exchanged, times) = (sharing.clone(), clock.clone());
+        tasks.spawn("partner back-offs", move || exchange_back_offs(exchanged.clone(), times.clone()));
+        let SharedParts { fleet, counts, .. } = sharing;
+        tasks.spawn_duty("shared counts", &duties, Duty::SharedCounts, SHARED_COUNTS_POLL, move || {
+            forget_shared(fleet.clone(), counts.clone())
+        });
         let (audit, ledger) = (chains.clone(), chains);
         tasks.spawn("audit chain", move || chains::guard(audit.clone(), ChainName::Audit));
         tasks.spawn("ledger chain", move || chains::guard(ledger.clone(), ChainName::Ledger));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
-        tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));
+        tasks.spawn_duty("evidence", &duties, Duty::Evidence, EVIDENCE_POLL, move || {
+            forget(clock.clone(), evidence.clone(), keep)
+        });
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", move || {
             let watch = strikes.take().unwrap_or_default();
@@ -155,12 +206,13 @@ impl Background {
         tasks.set.spawn(restart_on_panic("health changes", wait, move || {
             health::write(changes.clone(), health_journal.clone(), desk.clone(), stopping.clone())
         }));
-        Self(tasks.set)
+        Self { tasks: tasks.set, membership }
     }
 
-    /// Waits until all have ended.
-    pub(crate) async fn stop(mut self) {
-        while self.0.join_next().await.is_some() {}
+    /// Waits until all have ended; the leases of what they did, to be given back.
+    pub(crate) async fn stop(mut self) -> Option<Membership> {
+        while self.tasks.join_next().await.is_some() {}
+        Arc::into_inner(self.membership).map(Mutex::into_inner)
     }
 }
 
@@ -183,6 +235,21 @@ impl Tasks {
                 () = restart_on_panic(name, wait, begin) => {}
             }
         });
+    }
+}
+
+impl Tasks {
+    /// Work that one gateway does for all, in rounds that are so far apart.
+    fn spawn_duty<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        duties: &Duties,
+        duty: Duty,
+        every: Duration,
+        round: impl FnMut() -> F + Clone + Send + 'static,
+    ) {
+        let duties = duties.clone();
+        self.spawn(name, move || duties.clone().do_rounds(duty, every, round.clone()));
     }
 }
 
@@ -256,34 +323,72 @@ async fn tell_ends(tests: &GoLiveTests) -> Result<(), String> {
 }
 
 async fn review_inflation(results: Arc<DeliveredResults>) {
-    loop {
-        match results.review_inflation().await {
-            Ok(0) => {}
-            Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
-            Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
-        }
-        tokio::time::sleep(INFLATION_POLL).await;
+    match results.review_inflation().await {
+        Ok(0) => {}
+        Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
+        Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
     }
 }
 
 async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep) {
+    match store.forget(clock.now().minus_ms(keep.evidence_ms)).await {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+    }
+    match store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
+    }
+    match forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
+    }
+}
+
+/// Forgets counts that count no more. Who is alone makes none; what is left of before goes with the [`sweep`].
+async fn forget_shared(fleet: Fleet, counts: Arc<dyn SharedCounts>) {
+    if fleet.shares_counts()
+        && let Err(error) = counts.forget_ended().await
+    {
+        tracing::error!(error = %chain(&error), "counts that are over could not be forgotten");
+    }
+}
+
+/// Tells the other gateways of partners that have asked this one to slow down, and hears of theirs.
+async fn exchange_back_offs(sharing: SharedParts, clock: Arc<dyn Clock>) {
+    let SharedParts { fleet, counts, pace } = sharing;
+    let Some(pace) = pace else { return };
+    let mut is_failing = false;
     loop {
-        match store.forget(clock.now().minus_ms(keep.evidence_ms)).await {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+        tokio::time::sleep(BACK_OFF_POLL).await;
+        if !fleet.shares_counts() {
+            continue;
         }
-        match store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
+        let untold = pace.take_untold(clock.now());
+        if !untold.is_empty()
+            && let Err(error) = counts.tell_back_offs(&untold).await
+        {
+            pace.put_back_untold(untold);
+            if !std::mem::replace(&mut is_failing, true) {
+                tracing::warn!(error = %chain(&error), "the other gateways are not told which partners want to be left alone");
+            }
+            continue;
         }
-        match forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
+        match counts.back_offs().await {
+            Ok(heard) => {
+                let now = clock.now();
+                heard.iter().for_each(|back_off| pace.hear_back_off(back_off, now));
+                is_failing = false;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut is_failing, true) {
+                    tracing::warn!(error = %chain(&error), "it is not known which partners have asked other gateways to slow down");
+                }
+            }
         }
-        tokio::time::sleep(EVIDENCE_POLL).await;
     }
 }
 
@@ -301,24 +406,18 @@ async fn deliver(postman: Arc<Postman>) {
 }
 
 async fn probe(probes: Arc<Probes>) {
-    loop {
-        match probes.run_due().await {
-            Ok(0) => {}
-            Ok(probed) => tracing::info!(probed, "live partners were probed"),
-            Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
-        }
-        tokio::time::sleep(PROBE_POLL).await;
+    match probes.run_due().await {
+        Ok(0) => {}
+        Ok(probed) => tracing::info!(probed, "live partners were probed"),
+        Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
     }
 }
 
 async fn look_after(unreported: Arc<UnreportedOrders>) {
-    loop {
-        match unreported.look_through().await {
-            Ok(LookedThrough { noted: 0, found: 0 }) => {}
-            Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
-            Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
-        }
-        tokio::time::sleep(UNREPORTED_POLL).await;
+    match unreported.look_through().await {
+        Ok(LookedThrough { noted: 0, found: 0 }) => {}
+        Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
+        Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
     }
 }
 
@@ -329,27 +428,28 @@ struct Sweeper {
     store: Arc<SqlStore>,
     clock: Arc<dyn Clock>,
     linking: Linking,
+    counts: Arc<dyn SharedCounts>,
 }
 
 async fn sweep(sweeper: Sweeper) {
-    let Sweeper { accounts, store, clock, linking } = sweeper;
-    loop {
-        if let Err(error) = accounts.forget_codes().await {
-            tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
-        }
-        if let Err(error) = forget_attempts(&*store, clock.now()).await {
-            tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
-        }
-        if let Err(error) = forget_test_reports(&*store, clock.now()).await {
-            tracing::error!(error = %chain(&error), "test reports whose time is over could not be forgotten");
-        }
-        if let Err(error) = forget_expired(&*store, clock.now()).await {
-            tracing::error!(error = %chain(&error), "what waited too long for a second person could not be forgotten");
-        }
-        if let Err(error) = linking.forget_pending().await {
-            tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");
-        }
-        tokio::time::sleep(SWEEP_POLL).await;
+    let Sweeper { accounts, store, clock, linking, counts } = sweeper;
+    if let Err(error) = accounts.forget_codes().await {
+        tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
+    }
+    if let Err(error) = forget_attempts(&*store, clock.now()).await {
+        tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
+    }
+    if let Err(error) = forget_test_reports(&*store, clock.now()).await {
+        tracing::error!(error = %chain(&error), "test reports whose time is over could not be forgotten");
+    }
+    if let Err(error) = forget_expired(&*store, clock.now()).await {
+        tracing::error!(error = %chain(&error), "what waited too long for a second person could not be forgotten");
+    }
+    if let Err(error) = linking.forget_pending().await {
+        tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");
+    }
+    if let Err(error) = counts.forget_ended().await {
+        tracing::error!(error = %chain(&error), "counts that are over could not be forgotten");
     }
 }
 
@@ -372,7 +472,7 @@ mod tests {
                 std::future::pending().await
             }
         });
-        Background(tasks.set).stop().await;
+        while tasks.set.join_next().await.is_some() {}
         assert_eq!(begun.load(Ordering::Relaxed), 3);
     }
 }

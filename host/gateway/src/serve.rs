@@ -6,11 +6,13 @@ use anyhow::Context as _;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contracts as _;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::server::{Drained, ReservedAddress};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
@@ -26,6 +28,7 @@ use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners,
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::cache::AnswerCache;
 use intent_gateway_outbound::policy::pace::Pace;
+use intent_gateway_outbound::policy::pace::sharing::Sharing;
 use intent_gateway_outbound::policy::sign_in::SignIns;
 use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
@@ -38,13 +41,14 @@ use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::Sandbox;
-use intent_gateway_store::{Desk, FaultJournal, Journal, SqlStore};
+use intent_gateway_store::{CallCounts, Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{Background, Keep, Work};
+use crate::background::{Background, Keep, SharedParts, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
 use crate::contract_events;
+use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
@@ -90,9 +94,19 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
             compiling.end();
         }
     });
-    let running = parts(&config, telemetry, sandbox.clone(), &draining).await?;
+    let fleet = Fleet::new(Arc::new(BootClock));
+    let running = parts(&config, telemetry, sandbox.clone(), &draining, &fleet).await?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
     let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
+    let (counts, pace) = (running.counts, running.pace);
+    // Before anything is done that others may be doing, and before a user's call is counted.
+    let entry = Entry {
+        id: gateway_id(&config.state_dir, running.vault.entropy()).context("the state folder cannot be written")?,
+        name: config.fleet.name.clone().unwrap_or_else(|| gateway_name(address.local_addr())),
+        lease: config.fleet.lease(),
+    };
+    let membership = Membership::begin(entry, store.clone(), fleet.clone(), running.vault).await;
+    let membership = membership.context("the store gives this gateway no lease")?;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
@@ -116,6 +130,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         alarm: onboarding.alarm.clone(),
         interval: config.anchors.interval(),
         check_interval: config.anchors.check_interval(),
+        fleet: fleet.clone(),
     };
     let work = Work {
         chains,
@@ -132,6 +147,8 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         changes,
         linking,
         accesses,
+        membership,
+        sharing: SharedParts { fleet, counts: counts.clone(), pace },
     };
     let background = Background::start(work, &stop);
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
@@ -139,12 +156,17 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
 
     let drained = server.run().await;
     stop.cancel();
-    background.stop().await;
+    let membership = background.stop().await;
     // Whoever is still owed an answer was cut off; what was taken is written all the same.
     linking_tasks.close().await;
     desk.close().await;
     journal.close().await;
     faults.close().await;
+    counts.close().await;
+    // Last: until here this gateway counts among those that work.
+    if let Some(membership) = membership {
+        membership.end().await;
+    }
     drop(watchers);
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
@@ -187,6 +209,9 @@ struct RunningParts {
     linking_tasks: LinkingTasks,
     accesses: Arc<Accesses>,
     anchors: Arc<KeptAnchors>,
+    counts: Arc<CallCounts>,
+    pace: Option<Arc<Pace>>,
+    vault: Vault,
 }
 
 /// Partners' health, and where changes in it go.
@@ -202,6 +227,7 @@ async fn parts(
     telemetry: &Telemetry,
     sandbox: Arc<Sandbox>,
     draining: &CancellationToken,
+    fleet: &Fleet,
 ) -> anyhow::Result<RunningParts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
@@ -210,7 +236,8 @@ async fn parts(
     let store = open_store(config, Some(&vault)).await?;
     store.begin_chains().await.context("the links of the audit log and of the ledger cannot be put under the key")?;
     let anchors = Arc::new(KeptAnchors::new(&config.anchors, anchor_keys(Some(&vault))));
-    let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
+    let partners = PartnerClient::of_fleet(&config.partner_client, fleet.clone());
+    let partners = Arc::new(partners.context("partner calls could not be set up")?);
     let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
@@ -244,10 +271,17 @@ async fn parts(
     let linking = linking(config, shared, &partners, &clock, &linking_tasks);
     let (health_journal, changes) = HealthJournal::new();
     let health = HealthParts { of: Arc::new(Health::new(clock.now().as_ms())), journal: health_journal, changes };
+    let counts = Arc::new(CallCounts::open(store.clone()));
+    let sharing = Sharing::new(counts.clone(), keys.vault());
+    let pace = config.outbound.rate_limits.then(|| Arc::new(Pace::new(fleet.clone(), Some(sharing))));
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: directory.clone(),
-        outbound: Arc::new(Outbound::new(partners, clock.clone(), policies(config, &health, &linking, &clock))),
+        outbound: Arc::new(Outbound::new(
+            partners,
+            clock.clone(),
+            policies(config, &health, &linking, &clock, pace.clone()),
+        )),
         journal: journal.clone(),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference).with_previous(&keys.previous_references),
@@ -274,7 +308,7 @@ async fn parts(
             tests: test_reports(&configured, &store),
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
-            reports: ReportRate::new(config.quotas.reports_per_minute),
+            reports: ReportRate::new(config.quotas.reports_per_minute, fleet.clone()),
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),
@@ -302,6 +336,8 @@ async fn parts(
         limits: config.server.limits(&config.quotas),
         draining: draining.clone(),
         accesses: accesses.clone(),
+        fleet: fleet.clone(),
+        leases: store.clone(),
     };
     Ok(RunningParts {
         accesses,
@@ -317,6 +353,9 @@ async fn parts(
         linking,
         linking_tasks,
         anchors,
+        counts,
+        pace,
+        vault,
     })
 }
 
@@ -332,14 +371,20 @@ fn warn_of_development_keys(keys: &Keys) {
 }
 
 /// What stands between a call and its partner.
-fn policies(config: &Config, health: &HealthParts, linking: &Linking, clock: &Arc<dyn Clock>) -> Policies {
+fn policies(
+    config: &Config,
+    health: &HealthParts,
+    linking: &Linking,
+    clock: &Arc<dyn Clock>,
+    pace: Option<Arc<Pace>>,
+) -> Policies {
     Policies {
         timer: Arc::new(RuntimeTimer),
         health: health.of.clone(),
         log: health.journal.clone(),
         tokens: Arc::new(linking.clone()),
         sign_ins: SignIns::default(),
-        pace: config.outbound.rate_limits.then(Pace::default),
+        pace,
         cache: config.outbound.search_cache.then(|| AnswerCache::new(clock.clone())),
     }
 }
