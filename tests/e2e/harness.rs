@@ -96,6 +96,16 @@ impl Server {
         self.signal(rustix::process::Signal::TERM);
     }
 
+    /// Stops the process where it stands (SIGSTOP), until it is woken.
+    pub(crate) fn freeze(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// Has a frozen process go on (SIGCONT).
+    pub(crate) fn wake(&self) {
+        self.signal(rustix::process::Signal::CONT);
+    }
+
     fn signal(&self, signal: rustix::process::Signal) {
         let id = i32::try_from(self.inner.id()).ok().and_then(rustix::process::Pid::from_raw);
         let id = id.expect("a process has an identifier");

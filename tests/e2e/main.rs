@@ -12,6 +12,7 @@ mod crate_graph;
 mod dining;
 mod documented_codes;
 mod faults;
+mod fleet;
 mod golive;
 mod harness;
 mod health;

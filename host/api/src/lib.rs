@@ -31,6 +31,7 @@ pub mod documents;
 pub mod error;
 pub mod evidence;
 pub mod faults;
+pub mod gateways;
 pub mod health;
 pub mod intents;
 pub mod ledger;

@@ -15,6 +15,7 @@ use crate::call::CallArgs;
 use crate::classify::ClassifyArgs;
 use crate::contract::ContractCommand;
 use crate::findings::FindingsArgs;
+use crate::gateway::GatewayCommand;
 use crate::init::InitArgs;
 use crate::keys_command::KeysCommand;
 use crate::ledger::{LedgerCommand, StatementArgs};
@@ -87,6 +88,9 @@ pub(crate) enum Command {
     /// Decide what somebody else of the platform team has asked for and nobody could undo.
     #[command(subcommand)]
     Approval(ApprovalCommand),
+    /// Look at the gateways that share a store.
+    #[command(subcommand)]
+    Gateway(GatewayCommand),
     /// Look at the contracts of a running gateway; load, activate, roll back, retire them.
     #[command(subcommand)]
     Contract(ContractCommand),
@@ -368,6 +372,7 @@ impl Command {
             | Self::Partner(_)
             | Self::Review(_)
             | Self::Approval(_)
+            | Self::Gateway(_)
             | Self::Contract(_)
             | Self::Classify(_)
             | Self::Search(_)

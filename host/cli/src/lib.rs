@@ -17,6 +17,7 @@ mod client;
 mod contract;
 mod files;
 mod findings;
+mod gateway;
 mod init;
 mod keys_command;
 mod ledger;
@@ -61,6 +62,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
         Command::Approval(command) => approval::run(command),
+        Command::Gateway(command) => gateway::run(command),
         Command::Report(command) => report::run(command),
         Command::Order(command) => order::run(command),
         Command::Receipt(command) => receipt::run(command),

@@ -6,12 +6,14 @@
 mod anchors;
 mod environment;
 mod exposure;
+mod fleet;
 mod init;
 mod issuers;
 mod keys;
 mod layers;
 mod linking;
 mod load;
+mod log;
 mod open;
 mod partners;
 mod paths;
@@ -43,11 +45,13 @@ use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, read_anchors};
+pub use self::fleet::FleetSection;
 pub use self::init::{InitError, init};
 pub use self::issuers::IssuerEntry;
 pub use self::keys::{KeyError, Keys, MissingKey, SigningKeys};
 pub use self::linking::LinkingSection;
 pub use self::load::{ConfigError, Overrides, load};
+pub use self::log::{LogFormat, LogSection, log_filter};
 pub use self::open::open_store;
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
@@ -82,6 +86,7 @@ pub struct Config {
     pub platform: PlatformSection,
     pub store: StoreSection,
     pub anchors: AnchorsSection,
+    pub fleet: FleetSection,
     pub evidence: EvidenceSection,
     pub orders: OrdersSection,
     pub outbound: OutboundSection,
@@ -109,6 +114,7 @@ impl Default for Config {
             platform: PlatformSection::default(),
             store: StoreSection::default(),
             anchors: AnchorsSection::default(),
+            fleet: FleetSection::default(),
             evidence: EvidenceSection::default(),
             orders: OrdersSection::default(),
             outbound: OutboundSection::default(),
@@ -402,40 +408,6 @@ impl SearchSection {
     }
 }
 
-/// The log.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LogSection {
-    /// Directives of tracing's filter.
-    pub level: String,
-    pub format: LogFormat,
-}
-
-impl Default for LogSection {
-    fn default() -> Self {
-        // rmcp tells each new session at length at `info`.
-        Self { level: "info,rmcp=warn".to_owned(), format: LogFormat::Text }
-    }
-}
-
-impl LogSection {
-    fn check(&self, problems: &mut Vec<String>) {
-        if let Err(error) = log_filter(&self.level) {
-            problems.push(format!("`log.level` is no list of log directives: {error}"));
-        }
-    }
-}
-
-/// How log lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// For people; coloured on a terminal.
-    Text,
-    /// One object a line.
-    Json,
-}
-
 impl Config {
     /// Every problem that the values have.
     fn problems(&self) -> Vec<String> {
@@ -449,6 +421,7 @@ impl Config {
         self.platform.check(&mut problems);
         self.store.check(&mut problems);
         self.anchors.check(&mut problems);
+        self.fleet.check(&mut problems);
         self.evidence.check(&mut problems);
         self.orders.check(&mut problems);
         self.linking.check(&mut problems);
@@ -482,6 +455,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         platform,
         store,
         anchors,
+        fleet,
         evidence,
         orders,
         outbound,
@@ -506,6 +480,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     insert("platform", toml::Value::try_from(platform)?);
     insert("store", toml::Value::try_from(store)?);
     insert("anchors", toml::Value::try_from(anchors)?);
+    insert("fleet", toml::Value::try_from(fleet)?);
     insert("evidence", toml::Value::try_from(evidence)?);
     insert("orders", toml::Value::try_from(orders)?);
     insert("outbound", toml::Value::try_from(outbound)?);
@@ -600,12 +575,4 @@ fn show_partner_client(config: &PartnerClientConfig) -> Result<toml::Table, toml
         ("session_idle_secs".to_owned(), number(*session_idle_secs)?),
         ("discover_first".to_owned(), toml::Value::Boolean(*discover_first)),
     ]))
-}
-
-/// The filter of a list of log directives.
-///
-/// # Errors
-/// [`ParseError`](tracing_subscriber::filter::ParseError) with the directive that cannot be read.
-pub fn log_filter(directives: &str) -> Result<tracing_subscriber::EnvFilter, tracing_subscriber::filter::ParseError> {
-    tracing_subscriber::EnvFilter::builder().parse(directives)
 }

@@ -15,7 +15,7 @@ use super::layers::{Layers, Table};
 use super::secret_files;
 
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 20] = [
+const TOP_LEVEL: [&str; 21] = [
     "state_dir",
     "server",
     "quotas",
@@ -23,6 +23,7 @@ const TOP_LEVEL: [&str; 20] = [
     "platform",
     "store",
     "anchors",
+    "fleet",
     "evidence",
     "orders",
     "outbound",
@@ -108,6 +109,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
         platform: sections.table("platform"),
         store: sections.table("store"),
         anchors: sections.table("anchors"),
+        fleet: sections.table("fleet"),
         evidence: sections.table("evidence"),
         orders: sections.table("orders"),
         outbound: sections.table("outbound"),

@@ -55,6 +55,7 @@ fn every_key() -> Vec<String> {
         ("platform", load::keys::<PlatformSection>()),
         ("store", load::keys::<StoreSection>()),
         ("anchors", load::keys::<AnchorsSection>()),
+        ("fleet", load::keys::<FleetSection>()),
         ("evidence", load::keys::<EvidenceSection>()),
         ("orders", load::keys::<OrdersSection>()),
         ("outbound", load::keys::<OutboundSection>()),
@@ -159,6 +160,9 @@ fn all_wrong_values_are_told_at_once() {
         [streams]
         heartbeat_ms = 40000
         max_open = 4000000000
+        [fleet]
+        lease_ms = 999
+        name = "one\ntwo"
         [log]
         level = "info,,=loud"
         [telemetry]
@@ -198,6 +202,8 @@ fn all_wrong_values_are_told_at_once() {
         "`streams.max_open` is 4000000000; expected 1 to 1000000",
         "`orders.keep_days` is 30; expected 31 to 3660",
         "`quotas.account_per_day` is 4; it must not be less than `quotas.account_per_minute`, which is 5",
+        "`fleet.lease_ms` is 999; expected 1000 to 60000",
+        "`fleet.name` must have 1 to 200 characters in one line",
         "`log.level` is no list of log directives",
         "`telemetry.metrics_address` is `server.listen`",
         "`telemetry.otlp_endpoint` is no address of a collector",

@@ -25,6 +25,7 @@ pub mod expiring_map;
 pub mod fair_slots;
 pub mod faults;
 pub mod findings;
+pub mod fleet;
 pub mod forbidden;
 pub mod golive;
 pub mod health;

@@ -79,6 +79,8 @@ struct Task {
     good_at: Timestamp,
     /// Whether the last round failed.
     fails: bool,
+    /// Whether it is not this process's to do at the moment.
+    rests: bool,
     has_stopped: bool,
 }
 
@@ -96,7 +98,7 @@ pub struct Rounds {
 impl TaskBoard {
     /// Enters a piece of work that begins now. `due_ms` is how long it may go without a good round, milliseconds.
     pub fn enter(self: &Arc<Self>, name: &'static str, due_ms: Option<u64>, now: Timestamp) -> Rounds {
-        self.tasks().insert(name, Task { due_ms, good_at: now, fails: false, has_stopped: false });
+        self.tasks().insert(name, Task { due_ms, good_at: now, fails: false, rests: false, has_stopped: false });
         Rounds { board: self.clone(), name }
     }
 
@@ -108,6 +110,8 @@ impl TaskBoard {
             let seconds = now.ms_since(task.good_at) / 1_000;
             let (code, message) = if task.has_stopped {
                 (TroubleCode::TaskStopped, format!("the work `{name}` has ended, and should go on"))
+            } else if task.rests {
+                return None;
             } else if task.due_ms.is_some_and(|due_ms| now.ms_since(task.good_at) > due_ms) {
                 (TroubleCode::TaskLate, format!("the work `{name}` was last done well {seconds} s ago"))
             } else if task.fails {
@@ -138,6 +142,20 @@ impl Rounds {
         self.change(|task| {
             task.fails = !went_well;
             if went_well {
+                task.good_at = now;
+            }
+        });
+    }
+
+    /// The work is another process's from now on.
+    pub fn note_rest(&self) {
+        self.change(|task| (task.fails, task.rests) = (false, true));
+    }
+
+    /// The work is this process's from now on, after a rest.
+    pub fn note_turn(&self, now: Timestamp) {
+        self.change(|task| {
+            if std::mem::take(&mut task.rests) {
                 task.good_at = now;
             }
         });
@@ -182,6 +200,12 @@ mod tests {
         events.note(false, START);
         assert_eq!(codes(16_000), of("events", "TASK_FAILING"));
         events.note(true, START);
+        mail.note(false, START.plus_ms(16_000));
+        mail.note_rest();
+        assert_eq!(codes(60_000), [], "another does it");
+        mail.note_turn(START.plus_ms(60_000));
+        assert_eq!(codes(70_000), [], "it has just taken it over");
+        assert_eq!(codes(70_001), of("mail", "TASK_LATE"));
         mail.note_end();
         assert_eq!(codes(16_000), of("mail", "TASK_STOPPED"));
     }

@@ -17,6 +17,7 @@ use tracing::field::Empty;
 use crate::anchor::ChainName;
 use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
+use crate::fleet::Duty;
 use crate::health::HealthEvent;
 use crate::id::PartnerId;
 use crate::readiness::TroubleCode;
@@ -54,6 +55,9 @@ const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
 const READY_TROUBLES: &str = "intent_gateway_ready_troubles";
 const STORE_AVAILABLE: &str = "intent_gateway_store_available";
 const TASK_IN_ORDER: &str = "intent_gateway_task_in_order";
+const GATEWAYS_LIVE: &str = "intent_gateway_gateways_live";
+const DUTY_HELD: &str = "intent_gateway_duty_held";
+const UNSHARED_CALLS: &str = "intent_gateway_unshared_calls_total";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -81,7 +85,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 22] = [
+pub const METRICS: [Metric; 25] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -187,6 +191,24 @@ pub const METRICS: [Metric; 22] = [
         kind: Kind::Gauge,
         labels: &["code"],
         help: "What is not as it should be, as `/ready` shows it: how many of each code.",
+    },
+    Metric {
+        name: GATEWAYS_LIVE,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "Gateways that share the store and live, as this one last heard; it counts among them.",
+    },
+    Metric {
+        name: DUTY_HELD,
+        kind: Kind::Gauge,
+        labels: &["duty"],
+        help: "1 where this gateway does the work that one gateway does for all, else 0.",
+    },
+    Metric {
+        name: UNSHARED_CALLS,
+        kind: Kind::Counter,
+        labels: &[],
+        help: "Calls of users that this gateway counted alone, for the store did not count them in time.",
     },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
@@ -536,6 +558,21 @@ pub fn task_in_order(task: &'static str, is_in_order: bool) {
 /// Records how many troubles of a code there are.
 pub fn ready_troubles(code: TroubleCode, count: usize) {
     gauge!(READY_TROUBLES, "code" => code.as_str()).set(precise(count));
+}
+
+/// Records how many gateways live.
+pub fn gateways_live(count: u32) {
+    gauge!(GATEWAYS_LIVE).set(f64::from(count));
+}
+
+/// Records whether this gateway has a duty.
+pub fn duty_held(duty: Duty, is_held: bool) {
+    gauge!(DUTY_HELD, "duty" => duty.as_str()).set(if is_held { 1.0 } else { 0.0 });
+}
+
+/// Counts a call of a user that other gateways do not know of.
+pub fn count_unshared_call() {
+    counter!(UNSHARED_CALLS).increment(1);
 }
 
 /// Says which version runs.

@@ -1,6 +1,9 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
 //! live partners once a day, checks and anchors the audit log and the ledger, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
 //! and forgets codes that are over, and evidence and orders that are old.
+//!
+//! Of several gateways that share a store, one does each [duty](crate::fleet); the rest each does for itself
+//! (`docs/replicas.md` says which is which, and why).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +15,8 @@ use intent_gateway_domain::approval::forget_expired;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::KEPT_MAX_MS;
+use intent_gateway_domain::fleet::shared::SharedCounts;
+use intent_gateway_domain::fleet::{Duty, Fleet};
 use intent_gateway_domain::ports::{Evidence as _, Faults as _};
 use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
@@ -25,6 +30,7 @@ use intent_gateway_onboarding::{
     StrikeWatch, UnreportedOrders,
 };
 use intent_gateway_outbound::health::Health;
+use intent_gateway_outbound::policy::pace::Pace;
 use intent_gateway_routing::calling::{Caller, forget_attempts};
 use intent_gateway_routing::user_data::forget_orders;
 use intent_gateway_sandbox::Sandbox;
@@ -36,6 +42,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accesses;
 use crate::chains::{self, ChainGuard};
 use crate::contract_events;
+use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
 use crate::readiness::{ReadinessWatch, TaskRounds};
 
@@ -54,6 +61,11 @@ const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
 /// the store's, well within [`STALE_AFTER_MS`](intent_gateway_ledger::completion::keyring::STALE_AFTER_MS).
 const COMPARE_POLL: Duration = Duration::from_secs(2);
+/// How often gateways tell each other of partners that want to be left alone: twice this, and the store's time, is well within the second in
+/// which they must know.
+const BACK_OFF_POLL: Duration = Duration::from_millis(250);
+/// How often counts that gateways share are looked through for those that count no more.
+const SHARED_COUNTS_POLL: Duration = Duration::from_secs(30);
 /// How often the ends of calls are recorded that the store did not take.
 const SETTLE_POLL: Duration = Duration::from_millis(250);
 /// How long each task may go without a round that went well. Longer than a round takes where much is to be done.
@@ -93,6 +105,17 @@ pub(crate) struct Work {
     pub(crate) readiness: Arc<ReadinessWatch>,
     /// Where the tasks tell of their rounds.
     pub(crate) board: Arc<TaskBoard>,
+    pub(crate) membership: Membership,
+    pub(crate) sharing: SharedParts,
+}
+
+/// What gateways count together.
+#[derive(Clone)]
+pub(crate) struct SharedParts {
+    pub(crate) fleet: Fleet,
+    pub(crate) counts: Arc<dyn SharedCounts>,
+    /// Rates and back-offs; absent where they are switched off.
+    pub(crate) pace: Option<Arc<Pace>>,
 }
 
 /// How long things are kept, milliseconds.
@@ -105,7 +128,11 @@ pub(crate) struct Keep {
 }
 
 /// The tasks; they end when told to, or when this is dropped.
-pub(crate) struct Background(JoinSet<()>);
+pub(crate) struct Background {
+    tasks: JoinSet<()>,
+    /// Kept until all of them have ended, for some hold duties by it.
+    membership: Arc<Mutex<Membership>>,
+}
 
 impl Background {
     pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
@@ -127,7 +154,11 @@ impl Background {
             caller,
             readiness,
             board,
+            membership,
+            sharing,
         } = work;
+        let duties = membership.duties();
+        let membership = Arc::new(Mutex::new(membership));
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone(), board, clock: clock.clone() };
         let follower = Follower {
             store: store.clone(),
@@ -138,7 +169,15 @@ impl Background {
             strikes: onboarding.strikes.clone(),
             health: health.clone(),
         };
-        let sweeper = Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking };
+        let counts = sharing.counts.clone();
+        let sweeper =
+            Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking, counts };
+        // First: without it no duty begins.
+        let kept = membership.clone();
+        tasks.spawn("lease", SECONDS_DUE, move |rounds| {
+            let kept = kept.clone();
+            async move { kept.lock().await.keep(rounds).await }
+        });
         // After a panic everything is read once more: what was told before is not told twice.
         let (mut seen, mut strikes) = (Some(seen), Some(strikes));
         tasks.spawn("routing", ROUTING_DUE, move |rounds| {
@@ -147,19 +186,35 @@ impl Background {
         let postman = onboarding.postman;
         tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
         let probes = onboarding.probes;
-        tasks.spawn("probes", PROBES_DUE, move |rounds| probe(probes.clone(), rounds));
-        tasks.spawn("sweep", SWEEP_DUE, move |rounds| sweep(sweeper.clone(), rounds));
+        let work = DutyWork { duty: Duty::Probes, every: PROBE_POLL, due: PROBES_DUE };
+        tasks.spawn_duty("probes", &duties, work, move |rounds| probe(probes.clone(), rounds));
+        let work = DutyWork { duty: Duty::Sweep, every: SWEEP_POLL, due: SWEEP_DUE };
+        tasks.spawn_duty("sweep", &duties, work, move |rounds| sweep(sweeper.clone(), rounds));
         let unreported = onboarding.unreported;
-        tasks.spawn("unreported orders", HOURLY_DUE, move |rounds| look_after(unreported.clone(), rounds));
+        let work = DutyWork { duty: Duty::UnreportedOrders, every: UNREPORTED_POLL, due: HOURLY_DUE };
+        tasks.spawn_duty("unreported orders", &duties, work, move |rounds| look_after(unreported.clone(), rounds));
         let results = onboarding.results;
-        tasks.spawn("delivered results", HOURLY_DUE, move |rounds| review_inflation(results.clone(), rounds));
+        let work = DutyWork { duty: Duty::DeliveredResults, every: INFLATION_POLL, due: HOURLY_DUE };
+        tasks.spawn_duty("delivered results", &duties, work, move |rounds| review_inflation(results.clone(), rounds));
+        let (exchanged, times) = (sharing.clone(), clock.clone());
+        tasks.spawn("partner back-offs", SECONDS_DUE, move |rounds| {
+            exchange_back_offs(exchanged.clone(), times.clone(), rounds)
+        });
+        let SharedParts { fleet, counts, .. } = sharing;
+        let work = DutyWork { duty: Duty::SharedCounts, every: SHARED_COUNTS_POLL, due: SWEEP_DUE };
+        tasks.spawn_duty("shared counts", &duties, work, move |rounds| {
+            forget_shared(fleet.clone(), counts.clone(), rounds)
+        });
         let chains_due = 2 * chains.interval + CHECK_MAX;
         let (audit, ledger) = (chains.clone(), chains);
         tasks.spawn("audit chain", chains_due, move |rounds| chains::guard(audit.clone(), ChainName::Audit, rounds));
         tasks.spawn("ledger chain", chains_due, move |rounds| chains::guard(ledger.clone(), ChainName::Ledger, rounds));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
-        tasks.spawn("evidence", HOURLY_DUE, move |rounds| forget(clock.clone(), evidence.clone(), keep, rounds));
+        let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: HOURLY_DUE };
+        tasks.spawn_duty("evidence", &duties, work, move |rounds| {
+            forget(clock.clone(), evidence.clone(), keep, rounds)
+        });
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", SECONDS_DUE, move |rounds| {
             let watch = strikes.take().unwrap_or_default();
@@ -181,13 +236,23 @@ impl Background {
         tasks.spawn_to_the_end("health changes", None, move |rounds| {
             health::write(changes.clone(), health_journal.clone(), desk.clone(), stopping.clone(), rounds)
         });
-        Self(tasks.set)
+        Self { tasks: tasks.set, membership }
     }
 
-    /// Waits until all have ended.
-    pub(crate) async fn stop(mut self) {
-        while self.0.join_next().await.is_some() {}
+    /// Waits until all have ended; the leases of what they did, to be given back.
+    pub(crate) async fn stop(mut self) -> Option<Membership> {
+        while self.tasks.join_next().await.is_some() {}
+        Arc::into_inner(self.membership).map(Mutex::into_inner)
     }
+}
+
+/// Work that one gateway does for all.
+struct DutyWork {
+    duty: Duty,
+    /// Time between two rounds.
+    every: Duration,
+    /// It is late when it has not gone well for longer than this, where it is done.
+    due: Duration,
 }
 
 /// Work that goes on until the gateway stops, each under the name that log, metrics and readiness know it by.
@@ -231,6 +296,18 @@ impl Tasks {
                 ended.note_end();
             }
         });
+    }
+
+    /// Work that one gateway does for all, in rounds.
+    fn spawn_duty<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        duties: &Duties,
+        DutyWork { duty, every, due }: DutyWork,
+        round: impl FnMut(TaskRounds) -> F + Clone + Send + 'static,
+    ) {
+        let duties = duties.clone();
+        self.spawn(name, due, move |rounds| duties.clone().do_rounds(duty, every, rounds, round.clone()));
     }
 
     fn enter(&self, name: &'static str, due: Option<Duration>) -> TaskRounds {
@@ -312,40 +389,85 @@ async fn tell_ends(tests: &GoLiveTests) -> Result<(), String> {
 }
 
 async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
-    loop {
-        let reviewed = results.review_inflation().await;
-        rounds.note_result(&reviewed);
-        match reviewed {
-            Ok(0) => {}
-            Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
-            Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
-        }
-        tokio::time::sleep(INFLATION_POLL).await;
+    let reviewed = results.review_inflation().await;
+    rounds.note_result(&reviewed);
+    match reviewed {
+        Ok(0) => {}
+        Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
+        Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
     }
 }
 
 async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep, rounds: TaskRounds) {
+    let evidence = store.forget(clock.now().minus_ms(keep.evidence_ms)).await;
+    let faults = store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
+    let orders = forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await;
+    rounds.note(evidence.is_ok() && faults.is_ok() && orders.is_ok());
+    match evidence {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+    }
+    match faults {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
+    }
+    match orders {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
+    }
+}
+
+/// Forgets counts that count no more. Who is alone makes none; what is left of before goes with the [`sweep`].
+async fn forget_shared(fleet: Fleet, counts: Arc<dyn SharedCounts>, rounds: TaskRounds) {
+    if !fleet.shares_counts() {
+        rounds.note(true);
+        return;
+    }
+    let forgotten = counts.forget_ended().await;
+    rounds.note_result(&forgotten);
+    if let Err(error) = forgotten {
+        tracing::error!(error = %chain(&error), "counts that are over could not be forgotten");
+    }
+}
+
+/// Tells the other gateways of partners that have asked this one to slow down, and hears of theirs.
+async fn exchange_back_offs(sharing: SharedParts, clock: Arc<dyn Clock>, rounds: TaskRounds) {
+    let SharedParts { fleet, counts, pace } = sharing;
+    let mut is_failing = false;
     loop {
-        let evidence = store.forget(clock.now().minus_ms(keep.evidence_ms)).await;
-        let faults = store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
-        let orders = forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await;
-        rounds.note(evidence.is_ok() && faults.is_ok() && orders.is_ok());
-        match evidence {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+        tokio::time::sleep(BACK_OFF_POLL).await;
+        let Some(pace) = pace.as_ref().filter(|_| fleet.shares_counts()) else {
+            rounds.note(true);
+            continue;
+        };
+        let untold = pace.take_untold(clock.now());
+        if !untold.is_empty()
+            && let Err(error) = counts.tell_back_offs(&untold).await
+        {
+            pace.put_back_untold(untold);
+            rounds.note(false);
+            if !std::mem::replace(&mut is_failing, true) {
+                tracing::warn!(error = %chain(&error), "the other gateways are not told which partners want to be left alone");
+            }
+            continue;
         }
-        match faults {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
+        let heard = counts.back_offs().await;
+        rounds.note_result(&heard);
+        match heard {
+            Ok(heard) => {
+                let now = clock.now();
+                heard.iter().for_each(|back_off| pace.hear_back_off(back_off, now));
+                is_failing = false;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut is_failing, true) {
+                    tracing::warn!(error = %chain(&error), "it is not known which partners have asked other gateways to slow down");
+                }
+            }
         }
-        match orders {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
-        }
-        tokio::time::sleep(EVIDENCE_POLL).await;
     }
 }
 
@@ -365,28 +487,22 @@ async fn deliver(postman: Arc<Postman>, rounds: TaskRounds) {
 }
 
 async fn probe(probes: Arc<Probes>, rounds: TaskRounds) {
-    loop {
-        let probed = probes.run_due().await;
-        rounds.note_result(&probed);
-        match probed {
-            Ok(0) => {}
-            Ok(probed) => tracing::info!(probed, "live partners were probed"),
-            Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
-        }
-        tokio::time::sleep(PROBE_POLL).await;
+    let probed = probes.run_due().await;
+    rounds.note_result(&probed);
+    match probed {
+        Ok(0) => {}
+        Ok(probed) => tracing::info!(probed, "live partners were probed"),
+        Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
     }
 }
 
 async fn look_after(unreported: Arc<UnreportedOrders>, rounds: TaskRounds) {
-    loop {
-        let looked = unreported.look_through().await;
-        rounds.note_result(&looked);
-        match looked {
-            Ok(LookedThrough { noted: 0, found: 0 }) => {}
-            Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
-            Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
-        }
-        tokio::time::sleep(UNREPORTED_POLL).await;
+    let looked = unreported.look_through().await;
+    rounds.note_result(&looked);
+    match looked {
+        Ok(LookedThrough { noted: 0, found: 0 }) => {}
+        Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
+        Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
     }
 }
 
@@ -397,25 +513,24 @@ struct Sweeper {
     store: Arc<SqlStore>,
     clock: Arc<dyn Clock>,
     linking: Linking,
+    counts: Arc<dyn SharedCounts>,
 }
 
 async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
-    let Sweeper { accounts, store, clock, linking } = sweeper;
-    loop {
-        let swept = [
-            ("codes that are over", told(accounts.forget_codes().await)),
-            ("writes whose keys are free again", told(forget_attempts(&*store, clock.now()).await)),
-            ("test reports whose time is over", told(forget_test_reports(&*store, clock.now()).await)),
-            ("what waited too long for a second person", told(forget_expired(&*store, clock.now()).await)),
-            ("links that nobody has ended", told(linking.forget_pending().await)),
-        ];
-        rounds.note(swept.iter().all(|(_, failed)| failed.is_none()));
-        for (what, failed) in swept {
-            if let Some(error) = failed {
-                tracing::error!(error, what, "what is over could not be forgotten");
-            }
+    let Sweeper { accounts, store, clock, linking, counts } = sweeper;
+    let swept = [
+        ("codes that are over", told(accounts.forget_codes().await)),
+        ("writes whose keys are free again", told(forget_attempts(&*store, clock.now()).await)),
+        ("test reports whose time is over", told(forget_test_reports(&*store, clock.now()).await)),
+        ("what waited too long for a second person", told(forget_expired(&*store, clock.now()).await)),
+        ("links that nobody has ended", told(linking.forget_pending().await)),
+        ("counts that are over", told(counts.forget_ended().await)),
+    ];
+    rounds.note(swept.iter().all(|(_, failed)| failed.is_none()));
+    for (what, failed) in swept {
+        if let Some(error) = failed {
+            tracing::error!(error, what, "what is over could not be forgotten");
         }
-        tokio::time::sleep(SWEEP_POLL).await;
     }
 }
 
@@ -457,7 +572,7 @@ mod tests {
                 std::future::pending().await
             }
         });
-        Background(tasks.set).stop().await;
+        while tasks.set.join_next().await.is_some() {}
         assert_eq!(begun.load(Ordering::Relaxed), 3);
         assert!(board.troubles(SystemClock.now()).is_empty(), "it was told to stop");
     }
@@ -468,7 +583,7 @@ mod tests {
         let mut tasks = Tasks { set: JoinSet::new(), stop, board: board.clone(), clock: Arc::new(SystemClock) };
         tasks.spawn("test", HOURLY_DUE, |_| std::future::ready(()));
         tasks.spawn_to_the_end("another", None, |_| std::future::ready(()));
-        Background(tasks.set).stop().await;
+        while tasks.set.join_next().await.is_some() {}
         let troubles = board.troubles(SystemClock.now());
         let codes: Vec<_> = troubles.iter().map(|trouble| trouble.code).collect();
         assert_eq!(codes, [TroubleCode::TaskStopped; 2]);

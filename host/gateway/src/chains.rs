@@ -1,6 +1,9 @@
 //! Sees to it that nobody changes the audit log or the ledger behind the gateway's back: notes how far both are where the store's
 //! owner cannot write ([anchors](intent_gateway_domain::anchor)), checks all of both once a day, and tells what is wrong.
 //!
+//! Of several gateways, each follows and anchors what comes, for its anchors are its own witness; one of them checks all of it once
+//! a day besides, and each does when it starts.
+//!
 //! What comes is followed link by link before it is anchored, so that nothing is anchored that does not hold. What has once been
 //! found wrong is told once by each process, and shown in the metrics until the process ends.
 
@@ -16,6 +19,7 @@ use intent_gateway_domain::audit::AuditWatch;
 use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::fleet::{Duty, Fleet};
 use intent_gateway_domain::telemetry;
 use intent_gateway_ledger::bookkeeping::LedgerWatch;
 use intent_gateway_onboarding::TeamAlarm;
@@ -93,6 +97,8 @@ pub(crate) struct ChainGuard {
     pub(crate) interval: Duration,
     /// Time between two checks of all entries.
     pub(crate) check_interval: Duration,
+    /// Says whether it is this gateway that checks all entries.
+    pub(crate) fleet: Fleet,
 }
 
 /// A chain under watch.
@@ -125,7 +131,7 @@ impl ChainGuard {
         told: &mut Option<String>,
         rounds: &TaskRounds,
     ) -> Result<(), String> {
-        let next_check = tokio::time::Instant::now() + self.check_interval;
+        let mut next_check = tokio::time::Instant::now() + self.check_interval;
         let mut watch = self.begin(chain).await?;
         let mut fault = self.advance(&mut watch).await?.or_else(|| watch.finish());
         loop {
@@ -137,7 +143,11 @@ impl ChainGuard {
             rounds.note(true);
             let now = tokio::time::Instant::now();
             if now >= next_check {
-                return Ok(());
+                if self.fleet.holds(check_duty(chain)) {
+                    return Ok(());
+                }
+                // Another gateway does.
+                next_check = now + self.check_interval;
             }
             tokio::time::sleep(self.interval.min(next_check - now)).await;
             if fault.is_none() {
@@ -184,6 +194,14 @@ impl ChainGuard {
             Ok(()) => *told = Some(fault.to_owned()),
             Err(error) => tracing::error!(error = %self::chain(&error), "the platform team could not be told"),
         }
+    }
+}
+
+/// The duty of whoever checks all of a chain.
+fn check_duty(chain: ChainName) -> Duty {
+    match chain {
+        ChainName::Audit => Duty::AuditCheck,
+        ChainName::Ledger => Duty::LedgerCheck,
     }
 }
 

@@ -216,6 +216,16 @@ impl TaskRounds {
         self.rounds.note(went_well, self.clock.now());
     }
 
+    /// The work is another gateway's from now on.
+    pub(crate) fn note_rest(&self) {
+        self.rounds.note_rest();
+    }
+
+    /// The work is this gateway's.
+    pub(crate) fn note_turn(&self) {
+        self.rounds.note_turn(self.clock.now());
+    }
+
     /// The same with what it gave, where it went well.
     pub(crate) fn note_result<T, E>(&self, result: &Result<T, E>) {
         self.note(result.is_ok());

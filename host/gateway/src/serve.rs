@@ -7,12 +7,14 @@ use anyhow::Context as _;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contracts as _;
 use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::server::{Drained, IDLE_LINGER, ReservedAddress, Shutdown};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
@@ -28,6 +30,7 @@ use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners,
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::cache::AnswerCache;
 use intent_gateway_outbound::policy::pace::Pace;
+use intent_gateway_outbound::policy::pace::sharing::Sharing;
 use intent_gateway_outbound::policy::sign_in::SignIns;
 use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
@@ -40,13 +43,14 @@ use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::Sandbox;
-use intent_gateway_store::{Desk, FaultJournal, Journal, SqlStore};
+use intent_gateway_store::{CallCounts, Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{Background, Keep, Work};
+use crate::background::{Background, Keep, SharedParts, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
 use crate::contract_events;
+use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
@@ -95,10 +99,20 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
             compiling.end();
         }
     });
-    let running = parts(&config, telemetry, sandbox.clone(), &drain).await?;
+    let fleet = Fleet::new(Arc::new(BootClock));
+    let running = parts(&config, telemetry, sandbox.clone(), &drain, &fleet).await?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
     let (readiness, board, caller) = (running.readiness, running.board, state.caller.clone());
     let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
+    let (counts, pace) = (running.counts, running.pace);
+    // Before anything is done that others may be doing, and before a user's call is counted.
+    let entry = Entry {
+        id: gateway_id(&config.state_dir, running.vault.entropy()).context("the state folder cannot be written")?,
+        name: config.fleet.name.clone().unwrap_or_else(|| gateway_name(address.local_addr())),
+        lease: config.fleet.lease(),
+    };
+    let membership = Membership::begin(entry, store.clone(), fleet.clone(), running.vault).await;
+    let membership = membership.context("the store gives this gateway no lease")?;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
@@ -124,6 +138,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         alarm: onboarding.alarm.clone(),
         interval: config.anchors.interval(),
         check_interval: config.anchors.check_interval(),
+        fleet: fleet.clone(),
     };
     let work = Work {
         chains,
@@ -143,6 +158,8 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         caller: caller.clone(),
         readiness,
         board,
+        membership,
+        sharing: SharedParts { fleet, counts: counts.clone(), pace },
     };
     let background = Background::start(work, &stop);
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
@@ -150,7 +167,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
 
     let drained = server.run().await;
     stop.cancel();
-    background.stop().await;
+    let membership = background.stop().await;
     // Once more for those whose last try failed.
     caller.settle_waiting().await;
     // Whoever is still owed an answer was cut off; what was taken is written all the same.
@@ -158,6 +175,11 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     desk.close().await;
     journal.close().await;
     faults.close().await;
+    counts.close().await;
+    // Last: until here this gateway counts among those that work.
+    if let Some(membership) = membership {
+        membership.end().await;
+    }
     drop(watchers);
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
@@ -202,6 +224,9 @@ struct RunningParts {
     anchors: Arc<KeptAnchors>,
     readiness: Arc<ReadinessWatch>,
     board: Arc<TaskBoard>,
+    counts: Arc<CallCounts>,
+    pace: Option<Arc<Pace>>,
+    vault: Vault,
 }
 
 /// Partners' health, and where changes in it go.
@@ -217,6 +242,7 @@ async fn parts(
     telemetry: &Telemetry,
     sandbox: Arc<Sandbox>,
     drain: &Drain,
+    fleet: &Fleet,
 ) -> anyhow::Result<RunningParts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
@@ -225,7 +251,8 @@ async fn parts(
     let store = open_store(config, Some(&vault)).await?;
     store.begin_chains().await.context("the links of the audit log and of the ledger cannot be put under the key")?;
     let anchors = Arc::new(KeptAnchors::new(&config.anchors, anchor_keys(Some(&vault))));
-    let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
+    let partners = PartnerClient::of_fleet(&config.partner_client, fleet.clone());
+    let partners = Arc::new(partners.context("partner calls could not be set up")?);
     let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
@@ -259,10 +286,17 @@ async fn parts(
     let linking = linking(config, shared, &partners, &clock, &linking_tasks);
     let (health_journal, changes) = HealthJournal::new();
     let health = HealthParts { of: Arc::new(Health::new(clock.now().as_ms())), journal: health_journal, changes };
+    let counts = Arc::new(CallCounts::open(store.clone()));
+    let sharing = Sharing::new(counts.clone(), keys.vault());
+    let pace = config.outbound.rate_limits.then(|| Arc::new(Pace::new(fleet.clone(), Some(sharing))));
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: directory.clone(),
-        outbound: Arc::new(Outbound::new(partners, clock.clone(), policies(config, &health, &linking, &clock))),
+        outbound: Arc::new(Outbound::new(
+            partners,
+            clock.clone(),
+            policies(config, &health, &linking, &clock, pace.clone()),
+        )),
         journal: journal.clone(),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference).with_previous(&keys.previous_references),
@@ -292,7 +326,7 @@ async fn parts(
             tests: test_reports(&configured, &store),
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
-            reports: ReportRate::new(config.quotas.reports_per_minute),
+            reports: ReportRate::new(config.quotas.reports_per_minute, fleet.clone()),
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),
@@ -322,6 +356,8 @@ async fn parts(
         leaving: drain.leaving.clone(),
         draining: drain.draining.clone(),
         accesses: accesses.clone(),
+        fleet: fleet.clone(),
+        leases: store.clone(),
     };
     Ok(RunningParts {
         accesses,
@@ -339,6 +375,9 @@ async fn parts(
         anchors,
         readiness,
         board,
+        counts,
+        pace,
+        vault,
     })
 }
 
@@ -354,14 +393,20 @@ fn warn_of_development_keys(keys: &Keys) {
 }
 
 /// What stands between a call and its partner.
-fn policies(config: &Config, health: &HealthParts, linking: &Linking, clock: &Arc<dyn Clock>) -> Policies {
+fn policies(
+    config: &Config,
+    health: &HealthParts,
+    linking: &Linking,
+    clock: &Arc<dyn Clock>,
+    pace: Option<Arc<Pace>>,
+) -> Policies {
     Policies {
         timer: Arc::new(RuntimeTimer),
         health: health.of.clone(),
         log: health.journal.clone(),
         tokens: Arc::new(linking.clone()),
         sign_ins: SignIns::default(),
-        pace: config.outbound.rate_limits.then(Pace::default),
+        pace,
         cache: config.outbound.search_cache.then(|| AnswerCache::new(clock.clone())),
     }
 }

@@ -221,6 +221,7 @@ mod tests {
     use axum::{Extension, Router};
     use http::StatusCode;
     use intent_gateway_domain::clock::SystemClock;
+    use intent_gateway_domain::fleet::Fleet;
     use intent_gateway_domain::secret::Secret;
     use tower::ServiceExt as _;
 
@@ -248,8 +249,8 @@ mod tests {
             no_store: false,
             clients: Clients::default(),
             reads: ReadLog::new(Arc::default(), Arc::new(SystemClock)),
-            quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock))),
-            changes: Arc::new(ChangeBudget::new(Arc::new(SystemClock))),
+            quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock), &Fleet::default())),
+            changes: Arc::new(ChangeBudget::new(Arc::new(SystemClock), Fleet::default())),
             second_person: None,
         };
         let handler = async |caller: Option<Extension<Caller>>| {
@@ -305,7 +306,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_open_route_counts_each_client() {
-        let limit = ClientLimit::per_minute(NonZeroU32::new(2).expect("not zero"));
+        let limit = ClientLimit::per_minute(NonZeroU32::new(2).expect("not zero"), Fleet::default());
         let routes = behind(Entry::Anyone { limit }, "/open");
         for _ in 0..2 {
             assert_eq!(ask(&routes, "/open", None, [1; 4]).await.status(), StatusCode::OK);

@@ -1,7 +1,8 @@
 //! How often an account may change what is recorded of it. Each change is an entry of the audit log, which is kept: nobody is to make
 //! it grow without end.
 //!
-//! What was done counts: a request that was refused leaves no entry. Each gateway counts for itself. Not here: how often a caller may
+//! What was done counts: a request that was refused leaves no entry. Each gateway counts for itself, and a change counts for as many as there
+//! are gateways. Not here: how often a caller may
 //! ask at all, which is [`crate::quota`].
 
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,6 +13,7 @@ use axum::extract::{MatchedPath, Request};
 use http::StatusCode;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
+use intent_gateway_domain::fleet::Fleet;
 
 use crate::auth::{Caller, Role};
 
@@ -32,6 +34,7 @@ pub(crate) struct ChangeBudget {
     hashes: RandomState,
     clock: Arc<dyn Clock>,
     at_once: u64,
+    fleet: Fleet,
 }
 
 /// When an account has all of its changes back: each moves this on.
@@ -49,13 +52,13 @@ impl Expires for Used {
 pub(crate) struct Asked(u64);
 
 impl ChangeBudget {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::with_changes(CHANGES_AT_ONCE, clock)
+    pub(crate) fn new(clock: Arc<dyn Clock>, fleet: Fleet) -> Self {
+        Self::with_changes(CHANGES_AT_ONCE, clock, fleet)
     }
 
-    pub(crate) fn with_changes(at_once: u64, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn with_changes(at_once: u64, clock: Arc<dyn Clock>, fleet: Fleet) -> Self {
         let used = Mutex::new(ExpiringMap::new(ACCOUNTS_MAX));
-        Self { used, hashes: RandomState::new(), clock, at_once }
+        Self { used, hashes: RandomState::new(), clock, at_once, fleet }
     }
 
     /// Looks whether a request may go on; none where it is no change by an account. Requests that are under way at the same
@@ -87,7 +90,7 @@ impl ChangeBudget {
         let now = self.clock.now();
         let whole = || Used { whole_at: now };
         self.lock().change_or_insert(key, now, whole, |used| {
-            used.whole_at = used.whole_at.max(now).plus_ms(CHANGE_EVERY_MS);
+            used.whole_at = used.whole_at.max(now).plus_ms(CHANGE_EVERY_MS * u64::from(self.fleet.live()));
         });
     }
 
@@ -102,6 +105,7 @@ mod tests {
     use axum::body::Body;
     use http::Method;
     use intent_gateway_testing::clock::TestClock;
+    use intent_gateway_testing::fleet::fleet_of;
 
     use super::*;
 
@@ -115,7 +119,7 @@ mod tests {
     #[test]
     fn an_account_has_its_changes_and_gets_them_back_one_by_one() {
         let clock = TestClock::at(1_000_000);
-        let budget = ChangeBudget::with_changes(2, clock.clone());
+        let budget = ChangeBudget::with_changes(2, clock.clone(), Fleet::default());
         let (one, other) = ("ptr_1", "ptr_2");
         let change = |account: &str, status| {
             let request = request(Role::Partner, account, Method::PUT);
@@ -139,8 +143,18 @@ mod tests {
     }
 
     #[test]
+    fn a_change_counts_for_every_gateway() {
+        let clock = TestClock::at(1_000_000);
+        let budget = ChangeBudget::with_changes(6, clock.clone(), fleet_of(3, clock.clone(), 10_000, &[]));
+        let request = request(Role::Partner, "ptr_1", Method::PUT);
+        let change = || budget.ask(&request).map(|asked| budget.count(asked.expect("a change"), StatusCode::OK));
+        assert_eq!([change(), change()], [Ok(()), Ok(())]);
+        assert_eq!(change(), Err(Duration::from_secs(5)));
+    }
+
+    #[test]
     fn reading_counts_nothing_and_neither_do_others() {
-        let budget = ChangeBudget::with_changes(1, TestClock::at(1_000_000));
+        let budget = ChangeBudget::with_changes(1, TestClock::at(1_000_000), Fleet::default());
         let asks = |role, method: Method| budget.ask(&request(role, "x", method)).expect("may").is_some();
         assert!(!asks(Role::Partner, Method::GET) && !asks(Role::Partner, Method::HEAD));
         assert!(!asks(Role::Admin, Method::PUT) && !asks(Role::Orchestrator, Method::POST));

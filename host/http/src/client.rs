@@ -14,6 +14,7 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap, HeaderName};
+use intent_gateway_domain::fleet::Fleet;
 
 use crate::quota::{Counted, Remaining};
 
@@ -112,35 +113,43 @@ impl ProxyWatch {
 /// So many requests a minute for each client; as many may come at once.
 pub(crate) struct ClientLimit<C: Clock = MonotonicClock> {
     limiter: RateLimiter<u64, HashMapStateStore<u64>, C, StateInformationMiddleware>,
-    requests: u32,
+    /// Of all gateways together.
+    requests: NonZeroU32,
+    fleet: Fleet,
     /// Seeded anew in each process, so that nobody can look for clients that share a number.
     numbers: RandomState,
 }
 
 impl ClientLimit {
-    pub(crate) fn per_minute(requests: NonZeroU32) -> Self {
-        Self::with_clock(requests, MonotonicClock)
+    pub(crate) fn per_minute(requests: NonZeroU32, fleet: Fleet) -> Self {
+        Self::with_clock(requests, fleet, MonotonicClock)
     }
 }
 
 impl<C: Clock> ClientLimit<C> {
-    fn with_clock(requests: NonZeroU32, clock: C) -> Self {
+    fn with_clock(requests: NonZeroU32, fleet: Fleet, clock: C) -> Self {
         let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(requests), clock).with_middleware();
-        Self { limiter, requests: requests.get(), numbers: RandomState::new() }
+        Self { limiter, requests, fleet, numbers: RandomState::new() }
     }
 
-    /// Counts a request.
+    /// Counts a request, for as many as there are gateways: each gives its share of what a client may ask of all of them.
     ///
     /// # Errors
     /// The time after which the next one is let in.
     pub(crate) fn count(&self, network: IpAddr, counted: &mut Counted) -> Result<(), Duration> {
         let client = self.numbers.hash_one(network) % CLIENTS_TOLD_APART;
         let refused = |refused: governor::NotUntil<C::Instant>| refused.wait_time_from(self.limiter.clock().now());
-        let outcome = self.limiter.check_key(&client).map_err(refused);
-        let left = outcome.as_ref().map_or(0, |state| state.remaining_burst_capacity());
+        let share = self.fleet.share(self.requests).get();
+        let weight = NonZeroU32::new(self.requests.get() / share).unwrap_or(NonZeroU32::MIN);
+        // It is never more than there is room for, so that it fails for want of room alone.
+        let outcome = match self.limiter.check_key_n(&client, weight) {
+            Ok(outcome) => outcome.map_err(refused),
+            Err(_insufficient) => Err(MINUTE),
+        };
+        let left = outcome.as_ref().map_or(0, |state| state.remaining_burst_capacity() / weight).min(share);
         // Requests come back one by one.
-        let whole_in = MINUTE * (self.requests - left.min(self.requests)) / self.requests;
-        counted.add(Remaining { name: "client-minute", requests: self.requests, window: MINUTE, left, whole_in });
+        let whole_in = MINUTE * (share - left) / share;
+        counted.add(Remaining { name: "client-minute", requests: share, window: MINUTE, left, whole_in });
         outcome.map(|_| ())
     }
 }
@@ -148,6 +157,8 @@ impl<C: Clock> ClientLimit<C> {
 #[cfg(test)]
 mod tests {
     use governor::clock::FakeRelativeClock;
+    use intent_gateway_testing::clock::TestClock;
+    use intent_gateway_testing::fleet::fleet_of;
 
     use super::*;
 
@@ -204,7 +215,7 @@ mod tests {
     #[test]
     fn each_client_has_its_own_count_which_recovers() {
         let clock = FakeRelativeClock::default();
-        let limit = ClientLimit::with_clock(NonZeroU32::new(3).expect("not zero"), clock.clone());
+        let limit = ClientLimit::with_clock(NonZeroU32::new(3).expect("not zero"), Fleet::default(), clock.clone());
         let count = |network| limit.count(network, &mut Counted::default());
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         for _ in 0..3 {
@@ -220,8 +231,23 @@ mod tests {
     }
 
     #[test]
+    fn a_gateway_gives_its_share() {
+        let clock = FakeRelativeClock::default();
+        let fleet = fleet_of(3, TestClock::at(0), 10_000, &[]);
+        let limit = ClientLimit::with_clock(NonZeroU32::new(10).expect("not zero"), fleet, clock.clone());
+        let one = IpAddr::from([192, 0, 2, 1]);
+        let taken = |most| (0..most).filter(|_| limit.count(one, &mut Counted::default()).is_ok()).count();
+        assert_eq!(taken(9), 3);
+        clock.advance(Duration::from_secs(60));
+        assert_eq!(taken(9), 3);
+        let few = ClientLimit::with_clock(NonZeroU32::MIN, fleet_of(3, TestClock::at(0), 10_000, &[]), clock);
+        assert_eq!(few.count(one, &mut Counted::default()), Ok(()), "never less than one");
+        assert!(few.count(one, &mut Counted::default()).is_err());
+    }
+
+    #[test]
     fn the_clients_that_are_told_apart_are_bounded() {
-        let limit = ClientLimit::per_minute(NonZeroU32::MIN);
+        let limit = ClientLimit::per_minute(NonZeroU32::MIN, Fleet::default());
         for site in 0..200_000_u32 {
             let _ = limit.count(IpAddr::V4(site.into()), &mut Counted::default());
         }

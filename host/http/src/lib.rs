@@ -47,6 +47,7 @@ use bytes::Bytes;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::Anchors;
 use intent_gateway_domain::fair_slots::FairSlots;
+use intent_gateway_domain::fleet::{Fleet, Leases};
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
 use intent_gateway_domain::readiness::Readiness;
 use intent_gateway_domain::store::Store;
@@ -167,6 +168,10 @@ pub struct AppState {
     pub draining: CancellationToken,
     /// Takes what happens often, for the audit log.
     pub accesses: Arc<Accesses>,
+    /// The gateways that share the store, as this one knows them.
+    pub fleet: Fleet,
+    /// The same as the store knows them.
+    pub leases: Arc<dyn Leases>,
 }
 
 /// The state as handlers see it.
@@ -198,6 +203,7 @@ pub(crate) struct App {
     /// Whether a proxy stands in front that nobody told of.
     pub(crate) proxies: Arc<ProxyWatch>,
     pub(crate) accesses: Arc<Accesses>,
+    pub(crate) leases: Arc<dyn Leases>,
     pub(crate) uploads: admin::Uploads,
     /// Taken by whoever uploads a document.
     pub(crate) documents: Semaphore,
@@ -223,8 +229,9 @@ pub fn router(state: AppState) -> Router {
     let clients = Clients { trusted_proxies, proxies: Arc::default() };
     let proxies = clients.proxies.clone();
     let reads = ReadLog::new(state.accesses.clone(), state.searcher.clock.clone());
-    let quotas = Arc::new(QuotaKeeper::new(&state.limits.quotas, state.searcher.clock.clone()));
-    let changes = Arc::new(ChangeBudget::new(state.searcher.clock.clone()));
+    let fleet = state.fleet;
+    let quotas = Arc::new(QuotaKeeper::new(&state.limits.quotas, state.searcher.clock.clone(), &fleet));
+    let changes = Arc::new(ChangeBudget::new(state.searcher.clock.clone(), fleet.clone()));
     let second_person = Arc::new(SecondPerson {
         store: state.store.clone(),
         vault: state.vault,
@@ -233,7 +240,7 @@ pub fn router(state: AppState) -> Router {
         keeping: Mutex::default(),
     });
     let holding = state.second_person.then(|| second_person.clone());
-    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
+    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute, fleet.clone()) };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
             Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,
@@ -309,6 +316,7 @@ pub fn router(state: AppState) -> Router {
         draining: state.draining,
         proxies,
         accesses: state.accesses,
+        leases: state.leases,
         uploads: admin::Uploads::default(),
         documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),

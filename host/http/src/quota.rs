@@ -1,7 +1,8 @@
 //! How often a caller may ask: requests in a minute and in a day, of an orchestrator, of an account and of a single token; and the
 //! header fields that say what is left (draft-ietf-httpapi-ratelimit-headers-10).
 //!
-//! Each gateway counts for itself. Not here: who it is that asks, which [`crate::auth`] knows; how often somebody without a token may,
+//! Each gateway counts for itself, and gives its share of a quota, which is that of all gateways together: a caller has the whole of it
+//! where its requests are spread evenly. Not here: who it is that asks, which [`crate::auth`] knows; how often somebody without a token may,
 //! which [`crate::client`] counts; the rates of calls to partners.
 
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
+use intent_gateway_domain::fleet::Fleet;
 
 use crate::auth::{Caller, Role};
 
@@ -109,9 +111,10 @@ pub(crate) struct QuotaKeeper {
 }
 
 impl QuotaKeeper {
-    pub(crate) fn new(quotas: &Quotas, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(quotas: &Quotas, clock: Arc<dyn Clock>, fleet: &Fleet) -> Self {
         let counters = |Quota { per_minute, per_day }: Quota, names: [&'static str; 2]| {
-            let counter = |requests: Option<NonZeroU32>, name, window| Some(Counter::new(name, requests?, window));
+            let counter =
+                |requests: Option<NonZeroU32>, name, window| Some(Counter::new(name, requests?, window, fleet));
             [counter(per_minute, names[0], MINUTE), counter(per_day, names[1], DAY)]
         };
         Self {
@@ -143,8 +146,10 @@ impl QuotaKeeper {
 /// One quota, with the count of each caller. A window begins with a caller's first request and ends for that caller alone.
 struct Counter {
     name: &'static str,
-    requests: u32,
+    /// Of all gateways together.
+    requests: NonZeroU32,
     window: Duration,
+    fleet: Fleet,
     counts: Mutex<Counts>,
     /// Seeded anew in each process, so that nobody can look for names that share a count.
     hashes: RandomState,
@@ -168,19 +173,20 @@ impl Expires for Window {
 }
 
 impl Counter {
-    fn new(name: &'static str, requests: NonZeroU32, window: Duration) -> Self {
-        Self::with_room(name, requests, window, KEYS_MAX)
+    fn new(name: &'static str, requests: NonZeroU32, window: Duration, fleet: &Fleet) -> Self {
+        Self::with_room(name, requests, window, fleet, KEYS_MAX)
     }
 
-    fn with_room(name: &'static str, requests: NonZeroU32, window: Duration, keys_max: usize) -> Self {
+    fn with_room(name: &'static str, requests: NonZeroU32, window: Duration, fleet: &Fleet, keys_max: usize) -> Self {
         // Numbers below the bound: the shared counts are never more.
         let shared = ExpiringMap::new(usize::try_from(SHARED_COUNTS).unwrap_or(usize::MAX));
         let counts = Mutex::new(Counts { own: ExpiringMap::new(keys_max), shared });
-        Self { name, requests: requests.get(), window, counts, hashes: RandomState::new() }
+        Self { name, requests, window, fleet: fleet.clone(), counts, hashes: RandomState::new() }
     }
 
     fn count(&self, key: impl Hash, now: Timestamp, counted: &mut Counted) -> Result<(), Duration> {
         let key = self.hashes.hash_one(key);
+        let requests = self.fleet.share(self.requests).get();
         let window_ms = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
         let (is_in, left, whole_in) = {
             // Counts are whole after every step, so that those which a panic interrupted can be used.
@@ -194,13 +200,14 @@ impl Counter {
             };
             let new = || Window { ends_at: now.plus_ms(window_ms), used: 0 };
             map.change_or_insert(key, now, new, |window| {
-                let is_in = window.used < self.requests;
+                let is_in = window.used < requests;
                 window.used += u32::from(is_in);
                 let whole_in = window.ends_at.as_ms().saturating_sub(now.as_ms());
-                (is_in, self.requests - window.used, Duration::from_millis(whole_in))
+                // A share shrinks when a gateway comes: more may be used than it is.
+                (is_in, requests.saturating_sub(window.used), Duration::from_millis(whole_in))
             })
         };
-        counted.add(Remaining { name: self.name, requests: self.requests, window: self.window, left, whole_in });
+        counted.add(Remaining { name: self.name, requests, window: self.window, left, whole_in });
         if is_in { Ok(()) } else { Err(whole_in) }
     }
 }
@@ -208,6 +215,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use intent_gateway_testing::clock::TestClock;
+    use intent_gateway_testing::fleet::{fleet_of, set_live};
 
     use super::*;
 
@@ -223,12 +231,14 @@ mod tests {
     struct World {
         keeper: QuotaKeeper,
         clock: Arc<TestClock>,
+        fleet: Fleet,
     }
 
     impl World {
         fn new(quotas: &Quotas) -> Self {
             let clock = TestClock::at(1_000_000);
-            Self { keeper: QuotaKeeper::new(quotas, clock.clone()), clock }
+            let fleet = fleet_of(1, clock.clone(), 10_000, &[]);
+            Self { keeper: QuotaKeeper::new(quotas, clock.clone(), &fleet), clock, fleet }
         }
 
         /// The seconds that a request has to wait, and what the fields say.
@@ -284,6 +294,24 @@ mod tests {
     }
 
     #[test]
+    fn a_gateway_gives_its_share_of_a_quota() {
+        let quota = Quota { per_minute: number(9), per_day: None };
+        let world = World::new(&Quotas { orchestrator: quota, ..Quotas::default() });
+        let one = caller(Role::Orchestrator, "a", None);
+        let fields = |requests, left| {
+            format!("\"orchestrator-minute\";q={requests};w=60 | \"orchestrator-minute\";r={left};t=60")
+        };
+        assert_eq!([world.ask(&one, "t").1, world.ask(&one, "t").1], [fields(9, 8), fields(9, 7)]);
+        set_live(&world.fleet, 4, 10_000, &[]);
+        assert_eq!(world.ask(&one, "t"), (Some(60), fields(2, 0)), "what was used counts");
+        set_live(&world.fleet, 2, 10_000, &[]);
+        assert_eq!(world.ask(&one, "t"), (None, fields(4, 1)));
+        set_live(&world.fleet, 20, 10_000, &[]);
+        world.clock.advance(60_000);
+        assert_eq!([world.waits(&one, "t"), world.waits(&one, "t")], [None, Some(60)], "never less than one");
+    }
+
+    #[test]
     fn a_token_that_is_used_up_takes_nothing_from_its_callers_others() {
         let quotas = Quotas {
             orchestrator: Quota { per_minute: None, per_day: number(3) },
@@ -307,7 +335,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_nobodys_count_goes_for_others() {
-        let counter = Counter::with_room("q", NonZeroU32::MIN, MINUTE, 10);
+        let counter = Counter::with_room("q", NonZeroU32::MIN, MINUTE, &Fleet::default(), 10);
         let now = Timestamp::from_ms(5_000);
         let count = |key: &str, now| counter.count(key, now, &mut Counted::default());
         assert_eq!(count("first", now), Ok(()));

@@ -16,7 +16,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 ///
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 90] = [
+pub const ROUTES: [(&str, Method, Scope); 91] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -32,6 +32,7 @@ pub const ROUTES: [(&str, Method, Scope); 90] = [
     ("/api/v1/admin/contracts/failures", Method::GET, Watch),
     ("/api/v1/admin/contracts/{digest}/activate", Method::POST, Ship),
     ("/api/v1/admin/delivered", Method::GET, Watch),
+    ("/api/v1/admin/gateways", Method::GET, Watch),
     ("/api/v1/admin/health", Method::GET, Watch),
     ("/api/v1/admin/intents/{intent}", Method::DELETE, Ship),
     // A contract says there what it likes of the call that it failed in; the second hands out the call.

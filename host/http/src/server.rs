@@ -129,6 +129,12 @@ impl ReservedAddress {
         reserve().map_err(|source| BindError { address: config.listen, source })
     }
 
+    /// The address, with the port that was given where any would do.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
     /// Opens the listener. Connections are taken from [`Server::run`] on, until the shutdown has begun.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::findings::{Finding, Severity, Source};
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::order::Order;
@@ -260,7 +261,7 @@ fn what_nobody_signed_takes_no_place_and_a_partner_takes_no_others() {
 #[test]
 fn a_business_that_reports_too_often_waits_for_the_next_minute_and_no_other_does() {
     let mut world = World::new(&["1.0.0"]);
-    world.intake.reports = ReportRate::new(NonZeroU32::new(2));
+    world.intake.reports = ReportRate::new(NonZeroU32::new(2), Fleet::default());
     world.watch.advance(15_000);
     world.compare();
     // What nobody signed counts for nobody.

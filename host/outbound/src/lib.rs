@@ -55,7 +55,7 @@ pub struct Policies {
     /// Which tools want one.
     pub sign_ins: SignIns,
     /// Rates and back-off; absent where they are switched off.
-    pub pace: Option<Pace>,
+    pub pace: Option<Arc<Pace>>,
     /// Answers of read tools; absent where nothing is served again.
     pub cache: Option<AnswerCache<ToolAnswer>>,
 }

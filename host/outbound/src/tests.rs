@@ -9,6 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all, ready};
 
 use super::*;
+use crate::policy::pace::sharing::Sharing;
 use intent_gateway_domain::contract::{RetryPolicy, ToolRole};
 use intent_gateway_domain::error::NotCalled;
 use intent_gateway_domain::health::HealthChange;
@@ -17,6 +18,8 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{PassiveContract, descriptor};
 use intent_gateway_testing::directory::partner;
+use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::fleet::{MemoryCounts, fleet_of};
 use intent_gateway_testing::health::RecordedHealth;
 use intent_gateway_testing::partners::{RecordedCall, Reply, ScriptedPartners};
 use intent_gateway_testing::users;
@@ -119,7 +122,10 @@ struct Bench {
 
 impl Bench {
     fn new(script: impl IntoIterator<Item = Outcome>) -> Self {
-        let world = World::new(script);
+        Self::with_pace(World::new(script), Arc::default())
+    }
+
+    fn with_pace(world: World, pace: Arc<Pace>) -> Self {
         let health = Arc::new(Health::new(7));
         let policies = Policies {
             timer: world.clock.clone(),
@@ -127,7 +133,7 @@ impl Bench {
             log: world.changes.clone(),
             tokens: world.tokens.clone(),
             sign_ins: SignIns::default(),
-            pace: Some(Pace::default()),
+            pace: Some(pace),
             cache: Some(AnswerCache::new(world.clock.clone())),
         };
         let outbound = Arc::new(Outbound::new(world.calls.clone(), world.clock.clone(), policies));
@@ -264,6 +270,36 @@ fn rates_hold_for_partners_and_users() {
     assert!(bench.call("book_thing", "{}", ann).is_ok(), "what was refused came to nothing");
     let again = OutboundCall { is_repeat: true, ..bench.outbound_call("book_thing", "{}", ann) };
     assert!(block_on(bench.outbound.call(again, None)).is_ok(), "a repeated call is no new wish");
+}
+
+#[test]
+fn a_users_rates_hold_over_two_gateways() {
+    let world = World::new([good()]);
+    let clock = world.clock.clone();
+    let counts = MemoryCounts::new(clock.clone());
+    let fleet = fleet_of(2, clock, 10_000, &[]);
+    let pace = || Arc::new(Pace::new(fleet.clone(), Some(Sharing::new(counts.clone(), vault()))));
+    let there = Bench::with_pace(
+        World {
+            calls: world.calls.clone(),
+            server: world.server.clone(),
+            clock: world.clock.clone(),
+            ..World::new([])
+        },
+        pace(),
+    );
+    let here = Bench::with_pace(world, pace());
+    let ann = Some("ann");
+    assert!(here.call("search_things", r#"{"a":1}"#, ann).is_ok());
+    assert!(there.call("search_things", r#"{"a":2}"#, ann).is_ok(), "it is held back for its turn");
+    assert_eq!(here.times(), [0, 1_000]);
+    assert!(there.call("book_thing", "{}", ann).is_ok());
+    assert_eq!(not_called(here.call("book_thing", "{}", ann)), (NotCalled::UserRate, Some(60_000)));
+    let gone = CallFailure::Platform { code: "INVALID_REQUEST".to_owned(), message: "no".to_owned(), field: None };
+    here.pass(60_000);
+    here.world.server.script.lock().expect("whole").push_front(Err(gone));
+    assert!(here.call("book_thing", "{}", ann).is_err());
+    assert!(there.call("book_thing", "{}", ann).is_ok(), "what was refused came to nothing");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,6 +16,7 @@ use http::header::HeaderValue;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::partner_error::protocol;
@@ -63,6 +65,15 @@ impl PartnerClient {
         Self::with_resolver(config, Arc::new(SystemResolver))
     }
 
+    /// Like [`PartnerClient::new`], for one of several gateways: each has its part of the calls that may be under way at a partner.
+    ///
+    /// # Errors
+    /// As [`PartnerClient::new`].
+    pub fn of_fleet(config: &PartnerClientConfig, fleet: Fleet) -> Result<Self, PartnerClientError> {
+        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
+        Self::build(config, Arc::new(SystemResolver), roots, fleet)
+    }
+
     /// Like [`PartnerClient::new`], with another way to turn names into addresses.
     ///
     /// # Errors
@@ -80,6 +91,15 @@ impl PartnerClient {
         resolver: Arc<dyn ResolveHost>,
         roots: RootCertStore,
     ) -> Result<Self, PartnerClientError> {
+        Self::build(config, resolver, roots, Fleet::default())
+    }
+
+    fn build(
+        config: &PartnerClientConfig,
+        resolver: Arc<dyn ResolveHost>,
+        roots: RootCertStore,
+        fleet: Fleet,
+    ) -> Result<Self, PartnerClientError> {
         config.validate()?;
         let runtime = tokio::runtime::Handle::try_current().map_err(PartnerClientError::NoRuntime)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -96,7 +116,7 @@ impl PartnerClient {
             );
         }
         let wire = Wire::new(config, tls, GuardedResolver::new(resolver, policy));
-        let inner = Arc::new(Inner { wire, policy, config: config.clone(), partners: DashMap::new() });
+        let inner = Arc::new(Inner { wire, policy, config: config.clone(), fleet, partners: DashMap::new() });
         let sweeper = runtime.spawn(sweep(Arc::downgrade(&inner), config.session_idle()));
         Ok(Self { inner, sweeper })
     }
@@ -185,6 +205,7 @@ struct Inner {
     wire: Wire,
     policy: AddressPolicy,
     config: PartnerClientConfig,
+    fleet: Fleet,
     partners: DashMap<PartnerId, Arc<Contact>>,
 }
 
@@ -240,9 +261,10 @@ impl Inner {
         if let Some(contact) = self.partners.get(partner) {
             return Arc::clone(&contact);
         }
-        let gate = Gate::new(self.config.max_concurrent_calls_per_partner, self.config.max_waiting_calls_per_partner);
+        let PartnerClientConfig { max_concurrent_calls_per_partner, max_waiting_calls_per_partner, .. } = self.config;
+        let gate = Gate::new(max_concurrent_calls_per_partner, max_waiting_calls_per_partner, &self.fleet);
         let contact = self.partners.entry(partner.clone());
-        let streams = Gate::new(STREAMS_PER_PARTNER_MAX, 0);
+        let streams = Gate::new(STREAMS_PER_PARTNER_MAX, 0, &self.fleet);
         let discovers = Arc::new(AtomicBool::new(self.config.discover_first));
         Arc::clone(&contact.or_insert_with(|| Arc::new(Contact { gate, streams, discovers, slots: Mutex::default() })))
     }
@@ -311,16 +333,27 @@ impl Contact {
     }
 }
 
-/// Bounds the calls to one partner that are under way, and those that wait.
+/// Bounds the calls to one partner that are under way, and those that wait. There are places for what all gateways together may
+/// have under way, and a call takes as many of them as there are gateways.
 struct Gate {
     permits: Semaphore,
+    calls_max: NonZeroU32,
+    fleet: Fleet,
     waiting: AtomicUsize,
     waiting_max: usize,
 }
 
 impl Gate {
-    fn new(calls_max: usize, waiting_max: usize) -> Self {
-        Self { permits: Semaphore::new(calls_max), waiting: AtomicUsize::new(0), waiting_max }
+    fn new(calls_max: usize, waiting_max: usize, fleet: &Fleet) -> Self {
+        let calls_max = u32::try_from(calls_max).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+        let permits =
+            Semaphore::new(usize::try_from(calls_max.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS));
+        Self { permits, calls_max, fleet: fleet.clone(), waiting: AtomicUsize::new(0), waiting_max }
+    }
+
+    /// Places of one call. So many calls as are this gateway's share have room.
+    fn places(&self) -> u32 {
+        self.calls_max.get() / self.fleet.share(self.calls_max).get()
     }
 
     async fn enter(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, CallFailure> {
@@ -331,7 +364,8 @@ impl Gate {
             }
         }
 
-        if let Ok(permit) = self.permits.try_acquire() {
+        let places = self.places();
+        if let Ok(permit) = self.permits.try_acquire_many(places) {
             return Ok(permit);
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -339,7 +373,7 @@ impl Gate {
         if before >= self.waiting_max {
             return Err(CallFailure::Busy);
         }
-        match tokio::time::timeout_at(deadline, self.permits.acquire()).await {
+        match tokio::time::timeout_at(deadline, self.permits.acquire_many(places)).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(CallFailure::Busy),
         }
@@ -440,8 +474,25 @@ impl Slot {
 #[cfg(test)]
 mod tests {
     use intent_gateway_domain::progress::Listener;
+    use intent_gateway_testing::clock::TestClock;
+    use intent_gateway_testing::fleet::fleet_of;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_gateway_has_its_part_of_a_partners_places() {
+        for (live, share) in [(1, 10), (3, 3), (4, 2), (30, 1)] {
+            let fleet = fleet_of(live, TestClock::at(0), 10_000, &[]);
+            let gate = Gate::new(10, 1, &fleet);
+            let mut held = Vec::new();
+            for _ in 0..share {
+                held.push(gate.enter(Instant::now()).await.expect("there is room"));
+            }
+            assert_eq!(gate.enter(Instant::now()).await.err(), Some(CallFailure::Busy), "{live}");
+            held.pop();
+            assert!(gate.enter(Instant::now()).await.is_ok(), "{live}");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn no_call_goes_on_for_ever_however_much_it_tells() {

@@ -95,6 +95,15 @@ impl Engine {
         }
     }
 
+    /// As [`write`](Self::write), for leases alone: whoever changes them waits for nobody who writes anything else, where the engine
+    /// can have two writers.
+    pub(crate) async fn change_leases(&self) -> Result<Tx, EngineError> {
+        match self {
+            Self::Sqlite(engine) => engine.write().await.map(Tx::Sqlite),
+            Self::Postgres(engine) => engine.change_leases().await.map(Tx::from),
+        }
+    }
+
     /// As [`write`](Self::write), for changes of the tables themselves, which may take long.
     pub(crate) async fn migrate(&self) -> Result<Tx, EngineError> {
         match self {

@@ -3,7 +3,7 @@
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
 //! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
-//! keeps faults of contracts; `chains` has the keys of
+//! keeps faults of contracts; `fleet` keeps leases of gateways and what they count together; `chains` has the keys of
 //! both chains and where they begin, `migrate` brings their tables up to date, `watch` tells when another process changed something, and
 //! `backup` and `restore` move everything from any database to any other.
 //!
@@ -22,6 +22,7 @@ mod error;
 mod evidence;
 mod faults;
 mod feed;
+mod fleet;
 mod journal;
 mod ledger;
 mod location;
@@ -41,6 +42,7 @@ pub use compact::{Compacted, compact};
 pub use desk::{Desk, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
 pub use faults::FaultJournal;
+pub use fleet::counts::CallCounts;
 pub use journal::Journal;
 pub use location::Location;
 pub use records::SqlStore;

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -109,6 +109,12 @@ const STEPS: [Step; 15] = [
         both: include_str!("../migrations/V15__approvals.sql"),
         sqlite: include_str!("../migrations/V15__approvals.sqlite.sql"),
         postgres: include_str!("../migrations/V15__approvals.postgres.sql"),
+    },
+    Step {
+        name: "V17__fleet",
+        both: include_str!("../migrations/V17__fleet.sql"),
+        sqlite: include_str!("../migrations/V17__fleet.sqlite.sql"),
+        postgres: include_str!("../migrations/V17__fleet.postgres.sql"),
     },
 ];
 

@@ -11,6 +11,7 @@ pub mod desk;
 pub mod directory;
 pub mod entropy;
 pub mod faults;
+pub mod fleet;
 pub mod health;
 pub mod journal;
 pub mod json;

@@ -16,6 +16,7 @@ use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
@@ -228,7 +229,9 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         onboarding,
         intake: Arc::new(intake),
         health: Arc::new(Health::new(0)),
-        evidence: store,
+        evidence: store.clone(),
+        fleet: Fleet::default(),
+        leases: store,
         faults: Arc::new(faults),
         user_records: Arc::new(user_records),
         issuers: Arc::default(),

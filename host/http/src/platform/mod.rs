@@ -1,5 +1,5 @@
 //! What the platform team does for partners: reviews, probes, tests, switches on, suspends; sees how they fare in service;
-//! reads the audit log, orders, what is overdue of them, the receipts of rankings, and the faults of contracts.
+//! reads who serves, the audit log, orders, what is overdue of them, the receipts of rankings, and the faults of contracts.
 //!
 //! Contracts themselves are not here; they are in [`crate::admin`].
 
@@ -8,6 +8,7 @@ mod connections;
 mod delivered;
 mod documents;
 mod faults;
+mod gateways;
 mod health;
 mod ledger;
 mod orders;
@@ -51,6 +52,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(connections::lift))
         .routes(routes!(connections::accept_drift))
         .routes(routes!(delivered::list_delivered))
+        .routes(routes!(gateways::list_gateways))
         .routes(routes!(health::list_health))
         .routes(routes!(health::show_health))
         .routes(routes!(health::strike))

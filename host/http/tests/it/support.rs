@@ -12,6 +12,7 @@ use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::fair_slots::FairSlots;
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{LeftOut, Selection};
@@ -46,6 +47,7 @@ use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::directory::GivenPartners;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::faults::MemoryFaults;
+use intent_gateway_testing::fleet::MemoryLeases;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::mail::Letterbox;
@@ -343,6 +345,8 @@ impl Gateway {
             leaving: leaving.clone(),
             draining: draining.clone(),
             accesses: accesses.clone(),
+            fleet: Fleet::default(),
+            leases: MemoryLeases::new(clock.clone()),
         });
         let mut gateway = Self {
             router,

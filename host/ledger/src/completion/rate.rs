@@ -1,7 +1,7 @@
 //! How many reports a business may send in a minute. They are counted once the signature holds, so that nobody uses up what is
 //! another's, and so there are no more counts than businesses with a key.
 //!
-//! Each gateway counts for itself, by the minutes of the clock.
+//! Each gateway counts for itself, by the minutes of the clock, and takes its share of what a business may send to all of them.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::PartnerId;
 
 /// What is counted together, milliseconds.
@@ -19,6 +20,7 @@ const MINUTE_MS: u64 = 60 * 1_000;
 pub struct ReportRate {
     /// Reports of one business in a minute; without a number, as many as it likes.
     per_minute: Option<NonZeroU32>,
+    fleet: Fleet,
     counts: Mutex<Counts>,
 }
 
@@ -30,10 +32,10 @@ struct Counts {
 }
 
 impl ReportRate {
-    /// At most so many a minute; without a number, no bound.
+    /// At most so many a minute at all gateways together; without a number, no bound.
     #[must_use]
-    pub fn new(per_minute: Option<NonZeroU32>) -> Self {
-        Self { per_minute, counts: Mutex::default() }
+    pub fn new(per_minute: Option<NonZeroU32>, fleet: Fleet) -> Self {
+        Self { per_minute, fleet, counts: Mutex::default() }
     }
 
     /// Counts a report.
@@ -41,7 +43,7 @@ impl ReportRate {
     /// # Errors
     /// The time after which the next one is taken.
     pub(crate) fn count(&self, partner: &PartnerId, now: Timestamp) -> Result<(), Duration> {
-        let Some(most) = self.per_minute else { return Ok(()) };
+        let Some(most) = self.per_minute.map(|most| self.fleet.share(most)) else { return Ok(()) };
         let (minute, passed_ms) = (now.as_ms() / MINUTE_MS, now.as_ms() % MINUTE_MS);
         // Counts are whole after every step, so that those which a panic interrupted can be used.
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,11 +62,14 @@ impl ReportRate {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_testing::clock::TestClock;
+    use intent_gateway_testing::fleet::fleet_of;
+
     use super::*;
 
     #[test]
     fn each_business_has_a_count_of_its_own_and_it_ends_with_the_minute() {
-        let rate = ReportRate::new(NonZeroU32::new(1));
+        let rate = ReportRate::new(NonZeroU32::new(1), Fleet::default());
         let [one, other] = ["one", "other"].map(|name| PartnerId::parse(name).expect("sound"));
         let at = Timestamp::from_ms(10 * MINUTE_MS + 1_000);
         assert_eq!(rate.count(&one, at), Ok(()));
@@ -72,6 +77,15 @@ mod tests {
         assert_eq!(rate.count(&other, at), Ok(()));
         assert_eq!(rate.count(&one, at.plus_ms(59_000)), Ok(()));
         assert_eq!(rate.counts.lock().expect("not poisoned").by_partner.len(), 1, "the minute before is forgotten");
+    }
+
+    #[test]
+    fn gateways_have_a_share_each() {
+        let clock = TestClock::at(0);
+        let rate = ReportRate::new(NonZeroU32::new(5), fleet_of(2, clock, 10_000, &[]));
+        let one = PartnerId::parse("one").expect("sound");
+        let taken = (0..9).filter(|_| rate.count(&one, Timestamp::from_ms(MINUTE_MS)).is_ok());
+        assert_eq!(taken.count(), 2);
     }
 
     #[test]

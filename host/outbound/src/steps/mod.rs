@@ -76,7 +76,6 @@ pub(crate) fn with_policies(
     policies: Policies,
 ) -> Next {
     let Policies { timer, tokens, sign_ins, pace, cache, .. } = policies;
-    let pace = pace.map(Arc::new);
     Way::default()
         // Outermost: what a token shows is one user's, so everything below has to know whose token goes with the call. A
         // call that is made again with another token passes all of it again.
@@ -85,7 +84,7 @@ pub(crate) fn with_policies(
         .then_with(cache, |cache, next| ServeKept { cache, next })
         // Above retries: the user has one turn for all tries of a call, and only the last failure says that nothing came of
         // it.
-        .then_with(pace.clone(), |pace, next| GiveTurnBack { pace, next })
+        .then_with(pace.clone(), |pace, next| GiveTurnBack { pace, timer: timer.clone(), next })
         // Above health and pace: every try asks them anew, and so does the look at the partner's orders before a write is
         // repeated.
         .then(|next| RetryFailed { timer: timer.clone(), clock: clock.clone(), next })

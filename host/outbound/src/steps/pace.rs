@@ -25,6 +25,7 @@ const HOLDS_MAX: u32 = 3;
 /// Gives the user's turn back for a call that came to nothing, whatever its tries were.
 pub(crate) struct GiveTurnBack {
     pub(crate) pace: Arc<Pace>,
+    pub(crate) timer: Arc<dyn Timer>,
     pub(crate) next: Next,
 }
 
@@ -35,9 +36,11 @@ impl Step for GiveTurnBack {
             let outcome = self.next.call(Outgoing { user_slot: user_slot.clone(), ..outgoing }).await;
             if let Err(failure) = &outcome
                 && !FailureMeaning::of(failure, call.descriptor()).may_have_landed
-                && let Some(slot) = user_slot.lock().unwrap_or_else(PoisonError::into_inner).take()
             {
-                self.pace.give_back(slot);
+                let slot = user_slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(slot) = slot {
+                    self.pace.give_back_turn(slot, &*self.timer).await;
+                }
             }
             outcome
         }
@@ -92,11 +95,11 @@ impl KeepPace {
         };
         let mut holds = 0;
         loop {
-            let now = self.clock.now();
-            let HeldCall { wait_ms, by } = match self.pace.admit(&paced, now) {
+            let HeldCall { wait_ms, by } = match self.admit(&paced).await {
                 Ok(slot) => return Ok(slot),
                 Err(held) => held,
             };
+            let now = self.clock.now();
             // A retry has its own wait behind it and may wait for the partner as well, as long as there is time.
             let bearable_ms = if is_repeat { wait_ms } else { wait_ms.min(HOLD_MAX_MS) };
             let is_left_alone = by == HeldBy::BackOff && !is_repeat;
@@ -107,6 +110,20 @@ impl KeepPace {
             holds += 1;
             self.timer.wait(Duration::from_millis(wait_ms)).await;
         }
+    }
+}
+
+impl KeepPace {
+    /// Admits a call here and, where gateways count together, among all of them: the slot of its user, where it takes one.
+    async fn admit(&self, call: &PacedCall<'_>) -> Result<Option<UserSlot>, HeldCall> {
+        let mut admitted = self.pace.admit(call, self.clock.now())?;
+        if let Some(slot) = &mut admitted.user
+            && let Err(held) = self.pace.take_shared_turn(call, slot, &*self.timer).await
+        {
+            self.pace.take_back(admitted);
+            return Err(held);
+        }
+        Ok(admitted.user)
     }
 }
 

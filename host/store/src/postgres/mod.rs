@@ -27,6 +27,10 @@ const CONNECTIONS_MAX: usize = 10;
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Key of the advisory lock of all that write: "intent" in ASCII.
 const WRITERS_LOCK: i64 = 0x696e_7465_6e74;
+/// Key of the advisory lock of those that change leases: "leases" in ASCII.
+const LEASES_LOCK: i64 = 0x6c65_6173_6573;
+/// How long a gateway waits for another one that changes leases, and how long that one may fall silent: each takes some milliseconds.
+const LEASES_LOCK_MAX: Duration = Duration::from_secs(1);
 /// How long a change of the tables may take, and the wait for another gateway that makes it.
 const MIGRATION_MAX_SECONDS: u32 = 600;
 /// How much longer than the server's own limit an answer is waited for. A server that says nothing by then is frozen, or its
@@ -101,6 +105,21 @@ impl Postgres {
         self.patience.statement + SILENCE_MARGIN
     }
 
+    /// One statement in a transaction of its own, sent once: where the connection breaks, nobody knows whether it holds. The
+    /// number of rows that it changed.
+    pub(crate) async fn execute(&self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
+        let client = self.connection().await?;
+        let done = in_time(self.statement_max(), execute(&client, sql, &values)).await;
+        end(client, done)
+    }
+
+    /// The same for a statement whose parameters are columns of many rows; its rows.
+    pub(crate) async fn query_columns(&self, sql: &'static str, columns: &[Column]) -> Result<Vec<Row>, EngineError> {
+        let client = self.connection().await?;
+        let done = in_time(self.statement_max(), query_with(&client, sql, columns.iter().map(column).unzip())).await;
+        end(client, done)
+    }
+
     /// Two statements that read, each in a transaction of its own, whose parameters are columns of many rows. Both are sent
     /// before either is answered: one round trip.
     pub(crate) async fn query_columns_of_two(
@@ -136,16 +155,28 @@ impl Postgres {
 
     /// See [`Engine::write`](crate::engine::Engine::write).
     pub(crate) async fn write(&self) -> Result<PostgresTx, EngineError> {
-        // Each statement after the lock sees all that was committed before it. The wait has a limit of its own.
-        let Patience { begin: turn, statement } = self.patience;
-        let begin = format!(
+        let turn = self.patience.begin;
+        self.begin(self.begin_under(WRITERS_LOCK, turn), turn + self.statement_max(), self.statement_max()).await
+    }
+
+    /// See [`Engine::change_leases`](crate::engine::Engine::change_leases).
+    pub(crate) async fn change_leases(&self) -> Result<PostgresTx, EngineError> {
+        // Whoever is frozen in between must not keep the others from renewing theirs.
+        let begin = self.begin_under(LEASES_LOCK, LEASES_LOCK_MAX);
+        let silence_max = LEASES_LOCK_MAX.as_millis();
+        let begin = format!("{begin}; SET LOCAL idle_in_transaction_session_timeout = '{silence_max}ms'");
+        self.begin(begin, LEASES_LOCK_MAX + self.statement_max(), self.statement_max()).await
+    }
+
+    /// Begins under a lock. Each statement after it sees all that was committed before. The wait has a limit of its own.
+    fn begin_under(&self, lock: i64, wait_max: Duration) -> String {
+        format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; \
-             SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({WRITERS_LOCK}); \
+             SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({lock}); \
              SET LOCAL statement_timeout = '{}ms'",
-            turn.as_millis(),
-            statement.as_millis(),
-        );
-        self.begin(begin, turn + self.statement_max(), self.statement_max()).await
+            wait_max.as_millis(),
+            self.patience.statement.as_millis(),
+        )
     }
 
     /// See [`Engine::migrate`](crate::engine::Engine::migrate).
@@ -205,6 +236,14 @@ fn settings(patience: Patience) -> String {
 /// Closes a connection instead of handing it back.
 fn discard(client: Object) {
     drop(Object::take(client));
+}
+
+/// Hands a connection back, unless it broke.
+fn end<T>(client: Object, done: Result<T, Broken>) -> Result<T, EngineError> {
+    if let Err(Broken::Connection(_) | Broken::Silent(_)) = done {
+        discard(client);
+    }
+    Ok(done?)
 }
 
 /// Why a statement failed.

@@ -11,6 +11,7 @@ mod desk;
 mod evidence;
 mod faults;
 mod feed;
+mod fleet;
 mod ledger;
 mod mail;
 mod opening;

@@ -53,6 +53,20 @@ impl BackOff {
         self.until = now.plus_ms(wait_ms).max(asked);
     }
 
+    /// Another gateway was asked to leave the partner alone for so long from now on, for so many times in its round.
+    pub(super) fn hear(&mut self, times: u32, wait_ms: u64, now: Timestamp) {
+        let until = now.plus_ms(wait_ms.min(RETRY_AFTER_MAX_MS));
+        if now < self.since || until > self.until {
+            (self.since, self.until) = (now, until);
+            self.times = times.min(BACK_OFF_TRIES);
+        }
+    }
+
+    /// How often the partner has asked in this round.
+    pub(super) fn times(&self) -> u32 {
+        self.times
+    }
+
     /// A call that began at `started` was answered with something else than RATE_LIMITED.
     pub(super) fn note_answer(&mut self, started: Timestamp) {
         if started >= self.until {

@@ -9,21 +9,29 @@
 //! - A track tool is called at most once in five seconds per order ([`track`]).
 //!
 //! Nothing is queued: a call that does not fit is told how long to wait, and asks again or is answered with RATE_LIMITED.
-//! The counts are those of this process; several replicas each have their own.
+//!
+//! Where several gateways share a store, the rates hold over all of them ([`sharing`]): each has its part of a partner's rate, a
+//! user's turn is taken in the store as well, and a partner that asked one gateway to slow down is left alone by all.
 
 mod back_off;
+pub mod sharing;
 pub mod track;
 mod window;
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::back_off::BackOff;
+use self::sharing::{SharedSlot, Sharing};
 use self::window::{Limit, Slot, Window};
 use super::key_of;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::expiring_map::{ExpiringMap, Full};
+use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::user::User;
 
@@ -84,12 +92,24 @@ pub enum HeldBy {
 pub struct UserSlot {
     rate: Digest,
     slot: Slot,
+    /// In the counts of all gateways, where they count together.
+    shared: Option<SharedSlot>,
 }
 
-/// The counts of one process.
+/// Where a call was counted.
 #[derive(Debug)]
+pub struct Admitted {
+    /// Against the partner's rate, where it has one.
+    partner: Option<(Digest, Slot)>,
+    /// Against its user's, where it takes a turn of one.
+    pub user: Option<UserSlot>,
+}
+
+/// The counts of one process, and what it shares with others.
 pub struct Pace {
     counts: Mutex<Counts>,
+    fleet: Fleet,
+    sharing: Option<Sharing>,
 }
 
 #[derive(Debug)]
@@ -97,37 +117,66 @@ struct Counts {
     partner_tools: ExpiringMap<Digest, Window>,
     users: ExpiringMap<Digest, Window>,
     back_offs: ExpiringMap<Digest, BackOff>,
+    /// Partners that have asked to slow down and of which the other gateways were not told yet.
+    untold: BTreeSet<PartnerId>,
     calls_so_far: u64,
 }
 
+/// The counts of a gateway that is alone.
 impl Default for Pace {
     fn default() -> Self {
-        let counts = Counts {
-            partner_tools: ExpiringMap::new(PARTNER_TOOLS_MAX),
-            users: ExpiringMap::new(USERS_MAX),
-            back_offs: ExpiringMap::new(BACK_OFFS_MAX),
-            calls_so_far: 0,
-        };
-        Self { counts: Mutex::new(counts) }
+        Self::new(Fleet::default(), None)
+    }
+}
+
+impl fmt::Debug for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pace").field("fleet", &self.fleet).finish_non_exhaustive()
     }
 }
 
 impl Pace {
-    /// Admits a call and counts it: the slot of its user, where it takes one.
+    /// The counts of one of several gateways, and where they count together.
+    #[must_use]
+    pub fn new(fleet: Fleet, sharing: Option<Sharing>) -> Self {
+        let counts = Counts {
+            partner_tools: ExpiringMap::new(PARTNER_TOOLS_MAX),
+            users: ExpiringMap::new(USERS_MAX),
+            back_offs: ExpiringMap::new(BACK_OFFS_MAX),
+            untold: BTreeSet::new(),
+            calls_so_far: 0,
+        };
+        Self { counts: Mutex::new(counts), fleet, sharing }
+    }
+
+    /// Admits a call by the counts of this process, and counts it.
     ///
     /// # Errors
     /// [`HeldCall`] where it may not be made yet.
-    pub fn admit(&self, call: &PacedCall<'_>, now: Timestamp) -> Result<Option<UserSlot>, HeldCall> {
+    pub fn admit(&self, call: &PacedCall<'_>, now: Timestamp) -> Result<Admitted, HeldCall> {
+        let partner = partner_rate(call, &self.fleet);
         let mut counts = self.counts();
-        match counts.longest_wait(call, now) {
+        match counts.longest_wait(call, partner, now) {
             Some(held) => Err(held),
-            None => Ok(counts.take(call, now)),
+            None => Ok(counts.take(call, partner, now)),
         }
     }
 
-    /// A call that was admitted came to nothing: the user may make another one in its place.
-    pub(crate) fn give_back(&self, UserSlot { rate, slot }: UserSlot) {
+    /// A call that was admitted is not made: nobody has had it.
+    pub(crate) fn take_back(&self, Admitted { partner, user }: Admitted) {
+        if let Some((tool, slot)) = partner {
+            self.counts().partner_tools.change(&tool, |window| window.give_back(slot));
+        }
+        if let Some(user) = user {
+            self.give_back(user);
+        }
+    }
+
+    /// Counts a call against its user's rate no longer. What it has taken of the counts of all gateways is the caller's to give
+    /// back.
+    fn give_back(&self, UserSlot { rate, slot, shared }: UserSlot) -> Option<SharedSlot> {
         self.counts().users.change(&rate, |window| window.give_back(slot));
+        shared
     }
 
     /// A call that began at `started` met with RATE_LIMITED.
@@ -144,6 +193,9 @@ impl Pace {
         if counts.back_offs.room_for(&key, now).is_ok() {
             let note = |back_off: &mut BackOff| back_off.note_rate_limit(started, retry_after_ms, now);
             counts.back_offs.change_or_insert(key, now, BackOff::default, note);
+            if self.sharing.is_some() && self.fleet.shares_counts() && counts.untold.len() < BACK_OFFS_MAX {
+                counts.untold.insert(partner.clone());
+            }
         }
     }
 
@@ -165,26 +217,28 @@ impl Counts {
     }
 
     /// What holds the call back for the longest.
-    fn longest_wait(&mut self, call: &PacedCall<'_>, now: Timestamp) -> Option<HeldCall> {
+    fn longest_wait(&mut self, call: &PacedCall<'_>, partner: Option<PartnerRate>, now: Timestamp) -> Option<HeldCall> {
         let left_alone_ms = self.left_alone_ms(call.partner, now);
         let back_off = left_alone_ms.map(|wait_ms| HeldCall { wait_ms, by: HeldBy::BackOff });
-        let partner = partner_rate(call)
-            .and_then(|(tool, limit)| wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now));
+        let partner =
+            partner.and_then(|(tool, limit)| wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now));
         let user = user_rate(call).and_then(|(user, limit)| wait(&mut self.users, &user, limit, HeldBy::UserRate, now));
         [back_off, partner, user].into_iter().flatten().max_by_key(|held| held.wait_ms)
     }
 
-    fn take(&mut self, call: &PacedCall<'_>, now: Timestamp) -> Option<UserSlot> {
+    fn take(&mut self, call: &PacedCall<'_>, partner: Option<PartnerRate>, now: Timestamp) -> Admitted {
         self.calls_so_far += 1;
         let number = self.calls_so_far;
-        if let Some((tool, limit)) = partner_rate(call) {
+        let partner = partner.map(|(tool, limit)| {
             let take = |window: &mut Window| window.take(limit, now, number);
-            self.partner_tools.change_or_insert(tool, now, Window::default, take);
-        }
-        let (rate, limit) = user_rate(call)?;
-        let take = |window: &mut Window| window.take(limit, now, number);
-        let slot = self.users.change_or_insert(rate, now, Window::default, take);
-        Some(UserSlot { rate, slot })
+            (tool, self.partner_tools.change_or_insert(tool, now, Window::default, take))
+        });
+        let user = user_rate(call).map(|(rate, limit)| {
+            let take = |window: &mut Window| window.take(limit, now, number);
+            let slot = self.users.change_or_insert(rate, now, Window::default, take);
+            UserSlot { rate, slot, shared: None }
+        });
+        Admitted { partner, user }
     }
 }
 
@@ -202,9 +256,12 @@ fn wait(
     (wait_ms > 0).then_some(HeldCall { wait_ms, by })
 }
 
-/// What the partner must bear of all users together, where the intent states it.
-fn partner_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
-    let calls = call.tool.rate_per_minute?;
+/// A partner's rate of a tool: which, and how much of it is this gateway's.
+type PartnerRate = (Digest, Limit);
+
+/// What the partner must bear of all users of this gateway together, where the intent states it.
+fn partner_rate(call: &PacedCall<'_>, fleet: &Fleet) -> Option<PartnerRate> {
+    let calls = fleet.share(NonZeroU32::new(call.tool.rate_per_minute?).unwrap_or(NonZeroU32::MIN)).get();
     Some((key_of(&[call.partner.as_str(), call.intent, &call.tool.name]), Limit { calls, per_ms: MINUTE_MS }))
 }
 

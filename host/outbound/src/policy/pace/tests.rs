@@ -1,8 +1,14 @@
 use proptest::prelude::*;
 
 use super::*;
+use intent_gateway_domain::fleet::shared::SharedBackOff;
+use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract as test_support;
+use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::fleet::{MemoryCounts, fleet_of, set_live};
 use intent_gateway_testing::users::user;
+
+const LEASE_MS: u64 = 10_000;
 
 const START: Timestamp = Timestamp::from_ms(1_000_000);
 
@@ -98,14 +104,17 @@ fn what_came_to_nothing_gives_the_user_the_turn_back() {
     let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
     let (pace, create) = (Pace::default(), tool(ToolRole::Create, 2));
     let first = call(&one, &create, Some(&ann));
-    let slot = pace.admit(&first, START).expect("admitted").expect("her own");
+    let slot = pace.admit(&first, START).expect("admitted").user.expect("her own");
     pace.give_back(slot);
     assert_eq!(admit(&pace, &first, START), Decision::Call);
     let held = admit(&pace, &call(&one, &create, Some(&bob)), START.plus_ms(1));
     assert_eq!(held, Decision::Wait(59_999, HeldBy::PartnerRate), "the partner was called twice all the same");
     let other = Tool { name: "another".to_owned(), rate_per_minute: Some(3), ..create.clone() };
     let repeat = PacedCall { is_repeat: true, ..call(&one, &other, Some(&ann)) };
-    assert!(matches!(pace.admit(&repeat, START), Ok(None)), "a repeated call takes no slot of the user");
+    assert!(
+        matches!(pace.admit(&repeat, START), Ok(Admitted { user: None, .. })),
+        "a repeated call takes no slot of the user"
+    );
     assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START), Decision::Call, "each tool by itself");
     assert_eq!(
         admit(&pace, &call(&one, &other, Some(&ann)), START.plus_ms(1)),
@@ -118,7 +127,7 @@ fn a_call_that_came_to_nothing_gives_back_its_own_slot() {
     let (one, ann) = (partner("one"), user("ann"));
     let (pace, detail) = (Pace::default(), tool(ToolRole::GetDetail, 600));
     let ask = |at_ms| pace.admit(&call(&one, &detail, Some(&ann)), START.plus_ms(at_ms));
-    let first = ask(0).expect("admitted").expect("her own");
+    let first = ask(0).expect("admitted").user.expect("her own");
     for at_ms in [900; 4] {
         assert!(ask(at_ms).is_ok());
     }
@@ -126,6 +135,61 @@ fn a_call_that_came_to_nothing_gives_back_its_own_slot() {
     assert!(ask(950).is_ok());
     // Five were made since 900, and none of them was given back.
     assert_eq!(ask(1_000).err(), Some(HeldCall { wait_ms: 900, by: HeldBy::UserRate }));
+}
+
+#[test]
+fn a_call_that_is_taken_back_was_never_counted() {
+    let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
+    let (pace, search) = (Pace::default(), tool(ToolRole::Search, 1));
+    let admitted = pace.admit(&call(&one, &search, Some(&ann)), START).expect("admitted");
+    pace.take_back(admitted);
+    assert_eq!(admit(&pace, &call(&one, &search, Some(&ann)), START), Decision::Call);
+    assert_eq!(
+        admit(&pace, &call(&one, &search, Some(&bob)), START.plus_ms(1)),
+        Decision::Wait(59_999, HeldBy::PartnerRate)
+    );
+}
+
+#[test]
+fn a_partners_rate_is_divided_among_the_gateways() {
+    let clock = TestClock::at(0);
+    let fleet = fleet_of(3, clock, LEASE_MS, &[]);
+    let (one, pace, search) = (partner("one"), Pace::new(fleet.clone(), None), tool(ToolRole::Search, 7));
+    let admitted = |at_ms| {
+        let count = (0..9).filter(|_| admit(&pace, &call(&one, &search, None), START.plus_ms(at_ms)) == Decision::Call);
+        count.count()
+    };
+    assert_eq!(admitted(0), 2);
+    set_live(&fleet, 1, LEASE_MS, &[]);
+    assert_eq!(admitted(0), 5, "what the others had is there again");
+    set_live(&fleet, 9, LEASE_MS, &[]);
+    assert_eq!(admitted(1), 0, "what was made before counts");
+    assert_eq!(admitted(60_000), 1, "never less than one");
+}
+
+#[test]
+fn a_partner_that_asked_another_gateway_is_left_alone_here_too() {
+    let (one, tool, clock) = (partner("one"), tool(ToolRole::Cancel, 600), TestClock::at(0));
+    let fleet = fleet_of(2, clock.clone(), LEASE_MS, &[]);
+    let sharing = || Some(Sharing::new(MemoryCounts::new(clock.clone()), vault()));
+    let (here, there) = (Pace::new(fleet.clone(), sharing()), Pace::new(fleet.clone(), sharing()));
+    here.note_rate_limit(&one, START, None, START);
+    let told = here.take_untold(START.plus_ms(100));
+    assert_eq!(told, [SharedBackOff { partner: one.clone(), times: 1, wait_ms: 900 }]);
+    assert_eq!(here.take_untold(START.plus_ms(100)), [], "once");
+    // The clocks of two gateways may be as far apart as they like.
+    let now = START.plus_ms(5_000_000);
+    there.hear_back_off(&told[0], now);
+    assert_eq!(admit(&there, &call(&one, &tool, None), now.plus_ms(1)), Decision::Wait(899, HeldBy::BackOff));
+    assert_eq!(admit(&there, &call(&one, &tool, None), now.plus_ms(900)), Decision::Call);
+    // The round goes on where the other gateway was.
+    there.note_rate_limit(&one, now.plus_ms(900), None, now.plus_ms(900));
+    assert_eq!(admit(&there, &call(&one, &tool, None), now.plus_ms(900)), Decision::Wait(4_000, HeldBy::BackOff));
+    assert_eq!(there.take_untold(now.plus_ms(900))[0].times, 2);
+    set_live(&fleet, 1, LEASE_MS, &[]);
+    clock.advance(120_000);
+    here.note_rate_limit(&one, START.plus_ms(60_000), None, START.plus_ms(60_000));
+    assert_eq!(here.take_untold(START.plus_ms(60_000)), [], "who is alone tells nobody");
 }
 
 #[test]

@@ -1,0 +1,272 @@
+//! Several gateways on one store: who lives, who does what one is to do, and rates that hold over all of them, also while gateways
+//! die, are frozen and wake up.
+#![expect(clippy::print_stderr, reason = "the stores and the figures are for whoever asks with --nocapture")]
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use intent_gateway_domain::fleet::Duty;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use test_servers::postgres::Postgres;
+
+use crate::calls::booking;
+use crate::harness::{Answer, Gateway, GatewayOptions, PartnerEntry, ac_contract, eventually, request, rust_partner};
+use crate::onboarding::settings;
+use crate::scripted::{Behaviour, Scripted};
+
+/// A port at which no mail server is.
+const NO_SMTP: u16 = 9;
+const LEASE: Duration = Duration::from_secs(2);
+/// How soon after a gateway has died another has its duties: its lease, the time between two renewals, and a busy machine.
+const TAKEN_OVER: Duration = Duration::from_secs(8);
+/// Within this time the others know that a partner wants to be left alone.
+const HEARD_WITHIN: Duration = Duration::from_secs(1);
+const TOOLS: &str = "/api/v1/intents/auto.book_ac_service/tools";
+const CREATE: &str = "create_ac_service_booking";
+
+/// A store for several gateways.
+struct SharedStore {
+    engine: &'static str,
+    url: String,
+    _folder: Option<TempDir>,
+}
+
+fn postgres() -> Option<SharedStore> {
+    let server = Postgres::shared().unwrap_or_else(|error| panic!("{error}"));
+    if server.is_none() {
+        eprintln!("PostgreSQL is not installed: several gateways were not tested on it");
+    }
+    server.map(|server| SharedStore {
+        engine: "PostgreSQL",
+        url: server.database().expect("a database"),
+        _folder: None,
+    })
+}
+
+fn sqlite() -> SharedStore {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    SharedStore {
+        engine: "SQLite",
+        url: format!("sqlite://{}", folder.path().join("shared.db").display()),
+        _folder: Some(folder),
+    }
+}
+
+impl SharedStore {
+    /// A gateway with a folder of its own, that keeps to the rates.
+    fn gateway(&self, partner: &PartnerEntry) -> Gateway {
+        let lease_ms = LEASE.as_millis();
+        Gateway::start(&GatewayOptions {
+            partners: vec![partner.clone()],
+            contracts: vec![ac_contract()],
+            extra: format!(
+                "[outbound]\nrate_limits = true\nsearch_cache = false\n[fleet]\nlease_ms = {lease_ms}\n{}",
+                settings(Some(&self.url), NO_SMTP)
+            ),
+            ..GatewayOptions::default()
+        })
+    }
+
+    fn gateways<const N: usize>(&self, partner: &PartnerEntry) -> [Gateway; N] {
+        std::array::from_fn(|_| self.gateway(partner))
+    }
+}
+
+/// The gateways that one of them sees.
+async fn listed(gateway: &Gateway) -> Vec<Value> {
+    gateway.admin_get("/gateways").await["gateways"].as_array().expect("a list").clone()
+}
+
+/// Waits until each of them counts so many.
+async fn all_know(gateways: &[&Gateway], count: usize) {
+    let live = format!("intent_gateway_gateways_live {count}");
+    for gateway in gateways {
+        eventually(&format!("it does not count {count} gateways"), gateway, async || {
+            metrics(gateway).await.contains(&live).then_some(())
+        })
+        .await;
+    }
+}
+
+async fn metrics(gateway: &Gateway) -> String {
+    let answer = gateway.call("GET", "/api/v1/admin/metrics", Some(gateway.admin_token()), None).await;
+    answer.body.as_str().expect("a text").to_owned()
+}
+
+/// How many duties a gateway says that it has.
+async fn duties_held(gateway: &Gateway) -> usize {
+    metrics(gateway)
+        .await
+        .lines()
+        .filter(|line| line.starts_with("intent_gateway_duty_held{") && line.ends_with(" 1"))
+        .count()
+}
+
+/// How many calls of users a gateway has counted alone.
+async fn unshared_calls(gateway: &Gateway) -> u64 {
+    let told = metrics(gateway).await;
+    let count = told.lines().find_map(|line| line.strip_prefix("intent_gateway_unshared_calls_total "));
+    count.map_or(0, |count| count.parse().expect("a count"))
+}
+
+fn code(answer: &Answer) -> (u16, Option<&str>) {
+    (answer.status, answer.body["error"]["code"].as_str())
+}
+
+async fn search(gateway: &Gateway, user: Option<&str>) -> Value {
+    let (path, token) = ("/api/v1/intents/auto.book_ac_service/search", Some(gateway.orchestrator_token()));
+    let answer = match user {
+        Some(user) => gateway.call_for(user, "POST", path, token, Some(&request())).await,
+        None => gateway.call("POST", path, token, Some(&request())).await,
+    };
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body
+}
+
+async fn book(gateway: &Gateway, user: &str, option: &Value, key: &str) -> Answer {
+    let body = json!({"reference": option["reference"], "arguments": booking(key)});
+    let token = Some(gateway.orchestrator_token());
+    gateway.call_for(user, "POST", &format!("{TOOLS}/{CREATE}"), token, Some(&body)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_creates_once_a_minute_and_searches_once_a_second_over_two_gateways() {
+    for store in postgres().into_iter().chain([sqlite()]) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let partner = rust_partner("oem", folder.path());
+        let gateways: [Gateway; 2] = store.gateways(&PartnerEntry::new("oem", &partner.url));
+        all_know(&[&gateways[0], &gateways[1]], 2).await;
+        // One after the other, for what one user books is gone for the next.
+        for user in ["ann", "bob"] {
+            let found = search(&gateways[0], Some(user)).await;
+            let options = found["options"].as_array().expect("a list");
+            let options: Vec<&Value> = options.iter().filter(|option| option["bookable"] == true).take(2).collect();
+            assert_eq!(options.len(), 2, "{found}");
+            let both = [0, 1].map(|at| {
+                let (gateway, option) = (&gateways[at], options[at]);
+                async move { book(gateway, user, option, &format!("{user}-{at}")).await }
+            });
+            let answers = join_all(both).await;
+            let mut codes: Vec<_> = answers.iter().map(code).collect();
+            codes.sort_unstable();
+            assert_eq!(codes, [(200, None), (429, Some("RATE_LIMITED"))], "{}: {answers:?}", store.engine);
+        }
+
+        // Each gateway searches for one user, again and again, for some seconds.
+        let begun = Instant::now();
+        let answered = join_all(gateways.iter().map(|gateway| async move {
+            let mut answered = 0;
+            while begun.elapsed() < Duration::from_secs(4) {
+                let found = search(gateway, Some("cleo")).await;
+                answered += u64::from(found["partners"][0]["status"] == "answered");
+            }
+            answered
+        }))
+        .await;
+        // A store that a busy machine keeps from answering in time counts nothing, and the gateway says how often.
+        let unshared = join_all(gateways.iter().map(unshared_calls)).await.iter().sum::<u64>();
+        let (sum, most) = (answered.iter().sum::<u64>(), begun.elapsed().as_secs() + 1);
+        eprintln!(
+            "{}: {answered:?} searches of one user in {:?}, {unshared} calls not counted together",
+            store.engine,
+            begun.elapsed()
+        );
+        assert!(sum <= most + unshared && sum >= 3, "{}: {answered:?} in {:?}", store.engine, begun.elapsed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_is_killed_leaves_its_duties_and_its_share_to_the_others() {
+    let Some(store) = postgres() else { return };
+    let slots = crate::search::honest_slots().await;
+    let partner = Scripted::with_slots(json!(slots)).await;
+    let entry = partner.entry("scripted");
+    let first = store.gateway(&entry);
+    let others: [Gateway; 2] = store.gateways(&entry);
+    all_know(&[&first, &others[0], &others[1]], 3).await;
+    let list = listed(&others[1]).await;
+    assert_eq!(list.len(), 3);
+    assert_eq!(list[0]["duties"].as_array().map(Vec::len), Some(Duty::ALL.len()), "the first has all: {list:?}");
+    assert!(list[1]["name"].as_str().is_some_and(|name| name.contains("127.0.0.1:")), "{list:?}");
+    assert_eq!([duties_held(&first).await, duties_held(&others[0]).await], [Duty::ALL.len(), 0]);
+    // A third of what the contract allows, which is 60 a minute.
+    let answered = async |gateway: &Gateway, tries: usize| {
+        let mut count = 0;
+        for _ in 0..tries {
+            count += usize::from(search(gateway, None).await["partners"][0]["status"] == "answered");
+        }
+        count
+    };
+    assert_eq!(answered(&others[0], 22).await, 20);
+
+    first.server.kill();
+    let killed = Instant::now();
+    all_know(&[&others[0], &others[1]], 2).await;
+    let list = eventually("nobody takes the duties over", &others[0], async || {
+        let list = listed(&others[0]).await;
+        list.iter().any(|one| one["duties"].as_array().map(Vec::len) == Some(Duty::ALL.len())).then_some(list)
+    })
+    .await;
+    assert!(killed.elapsed() < TAKEN_OVER, "{:?}", killed.elapsed());
+    eprintln!("the duties were taken over {:?} after the kill, with a lease of {LEASE:?}", killed.elapsed());
+    assert_eq!(list.len(), 2);
+    assert_eq!(answered(&others[0], 12).await, 10, "half of what the contract allows is now its share");
+
+    // Started again on its folder, it is the same gateway, and takes nothing from whoever has taken over.
+    let first = first.revive();
+    all_know(&[&first, &others[0]], 3).await;
+    assert_eq!(duties_held(&first).await, 0);
+    // One that stops gives back at once what it has: nobody waits for its lease.
+    let holder = if duties_held(&others[0]).await > 0 { 0 } else { 1 };
+    let [one, other] = others;
+    let (holder, other) = if holder == 0 { (one, other) } else { (other, one) };
+    holder.stop();
+    all_know(&[&first, &other], 2).await;
+    eventually("nobody takes the duties over", &other, async || {
+        (duties_held(&first).await + duties_held(&other).await == Duty::ALL.len()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_was_frozen_does_not_go_on_with_what_another_has_taken_over() {
+    let Some(store) = postgres() else { return };
+    let partner = Scripted::start(Behaviour::Status(500)).await;
+    let [frozen, other]: [Gateway; 2] = store.gateways(&partner.entry("scripted"));
+    all_know(&[&frozen, &other], 2).await;
+    assert_eq!([duties_held(&frozen).await, duties_held(&other).await], [Duty::ALL.len(), 0]);
+    frozen.server.freeze();
+    all_know(&[&other], 1).await;
+    eventually("the duties are not taken over", &other, async || {
+        (duties_held(&other).await == Duty::ALL.len()).then_some(())
+    })
+    .await;
+    frozen.server.wake();
+    all_know(&[&frozen, &other], 2).await;
+    assert_eq!([duties_held(&frozen).await, duties_held(&other).await], [0, Duty::ALL.len()]);
+    let list = listed(&frozen).await;
+    let of = |gateway: &Gateway| {
+        let port = gateway.server.url.rsplit(':').next().expect("a port").to_owned();
+        list.iter().find(|one| one["name"].as_str().is_some_and(|name| name.ends_with(&port))).expect("it is there")
+    };
+    assert_eq!(of(&frozen)["duties"], json!([]), "{list:?}");
+    assert!(frozen.log().contains("the lease had ended before it was renewed"), "{}", frozen.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partner_that_asks_one_gateway_to_slow_down_is_left_alone_by_the_other() {
+    let Some(store) = postgres() else { return };
+    let partner = Scripted::start(Behaviour::Status(429)).await;
+    let [one, other]: [Gateway; 2] = store.gateways(&partner.entry("scripted"));
+    all_know(&[&one, &other], 2).await;
+    // A search is made twice: after 2 seconds it is told again to slow down, now for 4.
+    let found = search(&one, None).await;
+    let told = Instant::now();
+    assert_eq!(partner.calls(), 2, "{found}");
+    // The time that is promised, and no event: whoever asks the other one earlier may have it call the partner.
+    tokio::time::sleep_until((told + HEARD_WITHIN).into()).await;
+    let found = search(&other, None).await;
+    assert_eq!(found["partners"][0]["code"], "BACKED_OFF", "{found}");
+    assert_eq!(partner.calls(), 2, "it was not called again");
+}
