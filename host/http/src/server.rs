@@ -4,6 +4,7 @@
 //! arrive in time, a connection on which nothing is asked is closed, and at shutdown what is under way gets a bounded time to
 //! finish.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -13,19 +14,25 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::{StatusCode, Version, header};
+use http::{HeaderValue, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
 
+use crate::admission::{Admission, Lane};
 use crate::client::{self, Peer};
 use crate::connections::{Answering, Connections, Place, Use};
+use crate::drain::DrainedBody;
+use crate::error::{Code, Refusal};
+use crate::linking;
+use crate::request_id::{self, RequestId};
 
 /// Requests under way on one HTTP/2 connection.
 const STREAMS_PER_CONNECTION_MAX: u32 = 128;
@@ -33,6 +40,10 @@ const STREAMS_PER_CONNECTION_MAX: u32 = 128;
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Pause after a failure to accept, which most often means that the process has run out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections beyond [`ServerConfig::max_connections`], for those who watch and run the gateway.
+const RESERVED_CONNECTIONS: usize = 32;
+/// A connection in a reserved place is closed when nothing was asked on it for so long.
+const RESERVED_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Smallest head that hyper can be told to hold a request to, bytes.
 pub const HEADER_MIN_BYTES: usize = 8 * 1024;
 
@@ -41,7 +52,8 @@ pub const HEADER_MIN_BYTES: usize = 8 * 1024;
 pub struct ServerConfig {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Connections at once; for a further one an idle one ends, and where none is idle it waits in the kernel's queue.
+    /// Connections at once; for a further one an idle one ends. Where none is idle, health checks and admins are served on 32
+    /// more and others refused; beyond these, or without shedding, it waits in the kernel's queue.
     pub max_connections: usize,
     /// Bytes of a request's line and headers. hyper itself allows 100 headers.
     pub max_header_bytes: usize,
@@ -51,6 +63,15 @@ pub struct ServerConfig {
     pub idle_timeout: Duration,
     /// Requests under way at shutdown get this long.
     pub drain_timeout: Duration,
+    /// Whether requests are refused when there is more to do than the process can; a listener for a few known clients does without.
+    pub shedding: Option<Shedding>,
+}
+
+/// What shedding needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Shedding {
+    /// Proxies in front whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: usize,
 }
 
 /// The listener could not be opened.
@@ -141,8 +162,14 @@ impl Server {
         let Self { listener, config, router, shutdown, .. } = self;
         let connections = TaskTracker::new();
         let cut = CancellationToken::new();
-        let shared = Arc::new(ServerState { builder: builder(&config), config, router, shutdown, cut });
-        let open = Connections::new(config.max_connections);
+        let threads = tokio::runtime::Handle::current().metrics().num_workers();
+        let admission = config.shedding.map(|Shedding { trusted_proxies }| Admission::new(threads, trusted_proxies));
+        let mut tasks = JoinSet::new();
+        if let Some(admission) = admission.clone() {
+            tasks.spawn(async move { admission.run().await });
+        }
+        let open = Connections::new(config.max_connections, admission.as_ref().map_or(0, |_| RESERVED_CONNECTIONS));
+        let shared = Arc::new(ServerState { builder: builder(&config), config, router, admission, shutdown, cut });
         while let Some((stream, peer, place)) = accept(&listener, &open, &shared.shutdown).await {
             let shared = shared.clone();
             connections.spawn(async move { serve(&shared, stream, peer, place).await });
@@ -165,6 +192,7 @@ struct ServerState {
     builder: auto::Builder<TokioExecutor>,
     config: ServerConfig,
     router: Router,
+    admission: Option<Arc<Admission>>,
     /// Finish what is under way.
     shutdown: CancellationToken,
     /// Stop at once.
@@ -223,31 +251,29 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Serves one connection to its end.
-async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place: Place) {
+async fn serve(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr, place: Place) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
-    let activity = place.activity.clone();
+    let (activity, place) = (place.activity.clone(), Arc::new(place));
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
         request.extensions_mut().insert(Answering(activity.clone()));
-        let names_one_host = names_one_host(&request);
         let asked = activity.ask();
-        let mut router = shared.router.clone();
+        let (shared, place) = (shared.clone(), place.clone());
         async move {
-            if !names_one_host {
-                // As hyper answers other heads that are none.
-                let mut refused = Response::new(Body::empty());
-                *refused.status_mut() = StatusCode::BAD_REQUEST;
-                return Ok(refused);
-            }
-            let answer = router.call(request).await;
+            let answer = answer(&shared, &place, peer, request).await;
             drop(asked);
             answer
         }
     });
+    let is_reserved = shared.admission.is_some() && !place.is_for_all();
+    let (idle_timeout, head_timeout) = match is_reserved {
+        true => (RESERVED_IDLE_TIMEOUT, RESERVED_IDLE_TIMEOUT.min(shared.config.header_read_timeout)),
+        false => (shared.config.idle_timeout, shared.config.header_read_timeout),
+    };
     let mut connection = pin!(shared.builder.serve_connection(TokioIo::new(stream), service));
-    let look_after = shared.config.idle_timeout.min(shared.config.header_read_timeout);
+    let look_after = idle_timeout.min(head_timeout);
     let mut look = pin!(tokio::time::sleep(look_after));
     let mut finishing = false;
     loop {
@@ -272,7 +298,7 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place:
                 connection.as_mut().graceful_shutdown();
             }
             () = look.as_mut() => {
-                let (closes_at, now) = (closes_at(place.activity.usage(), &shared.config), Instant::now());
+                let (closes_at, now) = (closes_at(place.activity.usage(), idle_timeout, head_timeout), Instant::now());
                 if closes_at <= now {
                     tracing::debug!("an idle connection was closed");
                     return;
@@ -286,12 +312,55 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place:
 
 /// When a connection is to be closed if nothing more is asked. hyper bounds the time of an HTTP/1.1 head; this covers what it
 /// leaves open: a client that never gets as far as choosing a version, an idle HTTP/2 connection, an answer that nobody reads.
-fn closes_at(usage: Use, config: &ServerConfig) -> Instant {
+fn closes_at(usage: Use, idle_timeout: Duration, head_timeout: Duration) -> Instant {
     match usage {
-        Use { under_way: 0, asked_before: true, last, .. } => last + config.idle_timeout,
-        Use { under_way: 0, asked_before: false, last, .. } => last + config.header_read_timeout,
-        Use { .. } => Instant::now() + config.idle_timeout,
+        Use { under_way: 0, asked_before: true, last, .. } => last + idle_timeout,
+        Use { under_way: 0, asked_before: false, last, .. } => last + head_timeout,
+        Use { .. } => Instant::now() + idle_timeout,
     }
+}
+
+/// Answers one request: what is none, or comes when there is too much to do, is refused here.
+async fn answer(
+    shared: &ServerState,
+    place: &Place,
+    peer: SocketAddr,
+    mut request: hyper::Request<Incoming>,
+) -> Result<Response, Infallible> {
+    if !names_one_host(&request) {
+        // As hyper answers other heads that are none.
+        let mut refused = Response::new(Body::empty());
+        *refused.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(refused);
+    }
+    if let Some(admission) = &shared.admission {
+        let lane = Lane::of(request.uri().path());
+        let is_shut_out = lane == Lane::Traffic && !place.is_for_all();
+        let admitted = if is_shut_out {
+            admission.count_refusal(lane);
+            Err(Code::Overloaded.into())
+        } else {
+            admission.admit(&mut request, peer.ip()).await
+        };
+        if let Err(refusal) = admitted {
+            let mut refused = refuse(refusal, &request);
+            if is_shut_out && request.version() < Version::HTTP_2 {
+                refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            drop(DrainedBody::of(request, &place.activity));
+            return Ok(refused);
+        }
+    }
+    shared.router.clone().call(DrainedBody::of(request, &place.activity)).await
+}
+
+/// A refusal as the router would have written it.
+fn refuse(refusal: Refusal, request: &hyper::Request<Incoming>) -> Response {
+    let request_id = RequestId::of(request.headers());
+    let refusal = if linking::is_page(request.uri().path()) { refusal.for_browsers() } else { refusal };
+    let mut refused = refusal.render(request_id.as_str());
+    request_id::name(&mut refused, &request_id);
+    refused
 }
 
 /// Whether a request names the host that it is for once, as HTTP/1.1 wants it (RFC 9112, 3.2): of two names, a proxy may have

@@ -107,13 +107,7 @@ impl<K: Eq + Hash + Clone, T> AdmissionQueue<K, T> {
     }
 
     /// Takes a request. `request` is called if it has to wait.
-    pub fn arrive(
-        &mut self,
-        caller: K,
-        patience: Patience,
-        now: Instant,
-        request: impl FnOnce() -> T,
-    ) -> Arrival {
+    pub fn arrive(&mut self, caller: K, patience: Patience, now: Instant, request: impl FnOnce() -> T) -> Arrival {
         if self.waiting == 0 && self.entered_this_turn < self.per_turn {
             self.entered_this_turn += 1;
             return Arrival::Enters;

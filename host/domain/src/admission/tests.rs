@@ -93,7 +93,8 @@ fn a_machine_is_patient() {
 #[test]
 fn places_to_wait_are_bounded_and_one_caller_leaves_some() {
     let (mut queue, now) = (Queue::new(1), Instant::now());
-    let waits = |queue: &mut Queue, caller| (0..).take_while(|n| put(queue, caller, now, *n) != Arrival::Refused).count();
+    let waits =
+        |queue: &mut Queue, caller| (0..).take_while(|n| put(queue, caller, now, *n) != Arrival::Refused).count();
     assert_eq!(waits(&mut queue, "greedy") - 1, WAITING_MAX * 4 / 5 + 1);
     assert!(waits(&mut queue, "other") > 500);
     for caller in ["c", "d", "e", "f", "g", "h"] {
