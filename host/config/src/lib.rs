@@ -38,7 +38,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Orchestrator;
 use intent_gateway_http::TRUSTED_PROXIES_MAX;
 use intent_gateway_http::auth::{KEY_MIN_BYTES, TokenRules};
-use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};
+use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig, Shedding};
 use intent_gateway_mail::{MailConfig, MailTls};
 use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_sandbox::SandboxConfig;
@@ -180,6 +180,7 @@ impl ServerSection {
             header_read_timeout: Duration::from_millis(self.header_read_timeout_ms),
             idle_timeout: Duration::from_millis(self.idle_timeout_ms),
             drain_timeout: Duration::from_millis(self.drain_timeout_ms),
+            shedding: Some(Shedding { trusted_proxies: self.trusted_proxies }),
         }
     }
 

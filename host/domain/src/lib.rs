@@ -5,6 +5,7 @@
 //! a partner's way in `onboarding`, reports and entries in `ledger`, users' accounts at partners in `linking`.
 
 pub mod accesses;
+pub mod admission;
 pub mod alias;
 pub mod anchor;
 pub mod approval;

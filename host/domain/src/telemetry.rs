@@ -45,6 +45,8 @@ const CONTRACT_FAULTS: &str = "intent_gateway_contract_faults_total";
 const HEALTH_CHANGES: &str = "intent_gateway_partner_health_changes_total";
 const HTTP_REQUEST: &str = "intent_gateway_http_request_seconds";
 const HTTP_IN_FLIGHT: &str = "intent_gateway_http_requests_in_flight";
+const SHED: &str = "intent_gateway_requests_shed_total";
+const ADMISSION_WAIT: &str = "intent_gateway_admission_wait_seconds";
 const LIVE_INTENTS: &str = "intent_gateway_live_intents";
 const ORDERS_OVERDUE: &str = "intent_gateway_orders_overdue";
 const ORDERS_AT_STAKE: &str = "intent_gateway_orders_overdue_commission_paise";
@@ -85,7 +87,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 25] = [
+pub const METRICS: [Metric; 27] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -142,6 +144,18 @@ pub const METRICS: [Metric; 25] = [
         help: "Time from a request's head to its answer's head.",
     },
     Metric { name: HTTP_IN_FLIGHT, kind: Kind::Gauge, labels: &[], help: "Requests under way." },
+    Metric {
+        name: SHED,
+        kind: Kind::Counter,
+        labels: &["lane"],
+        help: "Requests that were refused before any work because the gateway had more to do than it can.",
+    },
+    Metric {
+        name: ADMISSION_WAIT,
+        kind: Kind::Histogram,
+        labels: &[],
+        help: "Time that a request waited to be begun; those that did not wait are not counted.",
+    },
     Metric { name: LIVE_INTENTS, kind: Kind::Gauge, labels: &[], help: "Intents with a live contract." },
     Metric {
         name: ORDERS_OVERDUE,
@@ -394,6 +408,8 @@ pub enum Outcome {
     Refused,
     /// A partner, or a contract, failed.
     Failed,
+    /// The gateway had no place for it.
+    Overloaded,
 }
 
 impl Outcome {
@@ -403,6 +419,7 @@ impl Outcome {
             Self::Empty => "empty",
             Self::Refused => "refused",
             Self::Failed => "failed",
+            Self::Overloaded => "overloaded",
         }
     }
 }
@@ -510,6 +527,16 @@ impl Drop for HttpRequest {
     fn drop(&mut self) {
         gauge!(HTTP_IN_FLIGHT).decrement(1.0);
     }
+}
+
+/// Counts a request that was refused before any work was done; `lane` is one of a closed set.
+pub fn request_shed(lane: &'static str) {
+    counter!(SHED, "lane" => lane).increment(1);
+}
+
+/// Records how long a request waited to be begun.
+pub fn admission_wait(waited: Duration) {
+    histogram!(ADMISSION_WAIT).record(waited.as_secs_f64());
 }
 
 /// A method by its name, where it has one that HTTP knows: a caller may send any word.

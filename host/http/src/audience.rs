@@ -16,6 +16,7 @@ use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
 use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
+use crate::admission::UnknownToken;
 use crate::auth::{self, Access, Caller, Role, not_this_account};
 use crate::body::{self, Awaited};
 use crate::change_budget::ChangeBudget;
@@ -58,7 +59,8 @@ pub(crate) struct Audience {
     pub(crate) entry: Entry,
     /// For a request as a whole.
     pub(crate) deadline: Duration,
-    /// Requests that are arriving, of all audiences, shared fairly by the clients' networks.
+    /// Requests that are arriving, of all audiences but admins, who have places of their own; shared fairly by the clients'
+    /// networks.
     pub(crate) arriving: Arc<FairSlots<IpAddr>>,
     /// How much of a body is awaited, and how long.
     pub(crate) awaited: Awaited,
@@ -140,6 +142,11 @@ impl Audience {
         let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
         let is_approved = request.extensions().get::<Approved>().is_some();
         let caller = self.entry.open(params, network, &mut request, counted).await?;
+        let token = request.extensions_mut().remove::<UnknownToken>();
+        // Elsewhere a token is neither asked for nor verified.
+        if let Some(token) = token.filter(|_| request.extensions().get::<Caller>().is_some()) {
+            token.belongs_to(&caller);
+        }
         // What was approved was counted when it was asked for.
         if let Some(known) = request.extensions().get::<Caller>().filter(|_| !is_approved) {
             let token = auth::signed_part(request.headers());

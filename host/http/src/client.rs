@@ -37,7 +37,7 @@ pub(crate) struct Peer(pub(crate) IpAddr);
 ///
 /// Each trusted proxy appends the address that it was called from, so the client's is the one that the outermost of them
 /// appended. What stands before it is the client's own invention.
-fn network(headers: &HeaderMap, Peer(peer): Peer, trusted_proxies: usize) -> IpAddr {
+pub(crate) fn network(headers: &HeaderMap, Peer(peer): Peer, trusted_proxies: usize) -> IpAddr {
     let Some(behind_the_last) = trusted_proxies.checked_sub(1) else { return network_of(peer) };
     let values = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
     let chain: Vec<&str> = values.flat_map(|value| value.split(',')).map(str::trim).collect();

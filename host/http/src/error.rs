@@ -348,6 +348,10 @@ impl From<PinnedFailure<SearchError>> for Refusal {
         match failed.error {
             SearchError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
             SearchError::Refused(refusal) => Self::of_contract(refusal, descriptor),
+            SearchError::Overloaded { wait_ms } => {
+                let refused = Self::new(Code::Overloaded).internal("no place for a call to any of the partners");
+                wait_ms.map_or(refused.clone(), |wait_ms| refused.retry_after(Duration::from_millis(wait_ms)))
+            }
             SearchError::Contract(fault) => fault.into(),
         }
     }

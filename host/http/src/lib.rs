@@ -7,6 +7,7 @@
 
 mod acting;
 mod admin;
+mod admission;
 mod audience;
 pub mod auth;
 mod body;
@@ -14,6 +15,7 @@ mod business;
 mod change_budget;
 mod client;
 mod connections;
+mod drain;
 pub mod error;
 mod findings;
 mod linking;
@@ -86,6 +88,8 @@ use crate::streams::Streams;
 pub(crate) const ACCESS_LOG: &str = "intent_gateway_http::access";
 /// Wait for an admin's call as a whole: a component in an interpreted language takes its time to compile.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(600);
+/// Admins' requests that may be arriving at once: places of their own, which no traffic takes.
+const ADMIN_ARRIVING_MAX: usize = 64;
 /// Admins' requests under way at once.
 const ADMIN_IN_FLIGHT_MAX: usize = 32;
 /// Partners' requests under way at once.
@@ -194,7 +198,7 @@ pub(crate) struct App {
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) second_person: Arc<SecondPerson>,
     pub(crate) unassigned_users_of: Option<Orchestrator>,
-    pub(crate) metrics: Arc<dyn Exposition>,
+    pub(crate) metrics: metrics::Shown,
     pub(crate) streams: streams::Open,
     pub(crate) limits: Limits,
     pub(crate) readiness: Arc<dyn Readiness>,
@@ -224,6 +228,7 @@ pub fn router(state: AppState) -> Router {
     let access = Arc::new(access);
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
     let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
+    let admins_arriving = Arc::new(FairSlots::new(ADMIN_ARRIVING_MAX));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
     let known = Entry::Known { access: access.clone() };
     let clients = Clients { trusted_proxies, proxies: Arc::default() };
@@ -248,7 +253,11 @@ pub fn router(state: AppState) -> Router {
         };
         let awaited = entry.awaits(state.limits.body_timeout);
         let in_flight = max_in_flight.map(FairSlots::new);
-        let (arriving, clients, reads) = (arriving.clone(), clients.clone(), reads.clone());
+        let arriving = match entry {
+            Entry::Bearer { required: Role::Admin, .. } => admins_arriving.clone(),
+            _ => arriving.clone(),
+        };
+        let (clients, reads) = (clients.clone(), reads.clone());
         let (quotas, changes, second_person) = (quotas.clone(), changes.clone(), holding.clone());
         let audience = Audience {
             entry,
@@ -308,7 +317,7 @@ pub fn router(state: AppState) -> Router {
         tokens: state.tokens,
         second_person,
         unassigned_users_of: state.unassigned_users_of,
-        metrics: state.metrics,
+        metrics: metrics::Shown::new(state.metrics),
         streams: state.streams.into(),
         limits: state.limits,
         readiness: state.readiness,

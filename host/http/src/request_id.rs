@@ -37,7 +37,7 @@ const UNMATCHED: &str = "unmatched";
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| well_formed(text));
         Self(given.map_or_else(|| Uuid::now_v7().to_string().into(), Arc::from))
     }
@@ -87,10 +87,7 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
         if let Some(fields) = rate_limits {
             fields.insert_into(response.headers_mut());
         }
-        // Well-formed identifiers are visible ASCII, which a header takes.
-        if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {
-            response.headers_mut().insert(HEADER, value);
-        }
+        name(&mut response, &request_id);
         // What has no length is made while it is sent.
         let is_made = response.body().size_hint().exact().is_some();
         if is_made { response } else { response.map(|body| Body::new(Within { body, spans })) }
@@ -98,6 +95,14 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
     .instrument(span)
     .instrument(exported)
     .await
+}
+
+/// Names the request in the head of its answer.
+pub(crate) fn name(response: &mut Response, request_id: &RequestId) {
+    // Well-formed identifiers are visible ASCII, which a header takes.
+    if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {
+        response.headers_mut().insert(HEADER, value);
+    }
 }
 
 /// The spans of a request: for the log, and for tracing systems.

@@ -9,6 +9,7 @@
 //! connection of HTTP/1.1 stays open then, for a request may be on its way on it, and would be lost if it closed. Then the
 //! listener closes, and what is idle still, a moment later.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -25,13 +26,19 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
 
+use crate::admission::{Admission, Lane};
 use crate::client::{self, Peer};
 use crate::connections::{Answering, Connections, Place, Use};
+use crate::drain::DrainedBody;
+use crate::error::{Code, Refusal};
+use crate::linking;
+use crate::request_id::{self, RequestId};
 
 /// Requests under way on one HTTP/2 connection.
 const STREAMS_PER_CONNECTION_MAX: u32 = 128;
@@ -39,6 +46,10 @@ const STREAMS_PER_CONNECTION_MAX: u32 = 128;
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Pause after a failure to accept, which most often means that the process has run out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections beyond [`ServerConfig::max_connections`], for those who watch and run the gateway.
+const RESERVED_CONNECTIONS: usize = 32;
+/// A connection in a reserved place is closed when nothing was asked on it for so long.
+const RESERVED_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Smallest head that hyper can be told to hold a request to, bytes.
 pub const HEADER_MIN_BYTES: usize = 8 * 1024;
 
@@ -47,7 +58,8 @@ pub const HEADER_MIN_BYTES: usize = 8 * 1024;
 pub struct ServerConfig {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Connections at once; for a further one an idle one ends, and where none is idle it waits in the kernel's queue.
+    /// Connections at once; for a further one an idle one ends. Where none is idle, health checks and admins are served on 32
+    /// more and others refused; beyond these, or without shedding, it waits in the kernel's queue.
     pub max_connections: usize,
     /// Bytes of a request's line and headers. hyper itself allows 100 headers.
     pub max_header_bytes: usize,
@@ -57,6 +69,15 @@ pub struct ServerConfig {
     pub idle_timeout: Duration,
     /// Requests under way at shutdown get this long.
     pub drain_timeout: Duration,
+    /// Whether requests are refused when there is more to do than the process can; a listener for a few known clients does without.
+    pub shedding: Option<Shedding>,
+}
+
+/// What shedding needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Shedding {
+    /// Proxies in front whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: usize,
 }
 
 /// How long an idle connection stays open after the listener has closed: its client was asked on every answer to leave it, and
@@ -175,8 +196,14 @@ impl Server {
         let Self { listener, config, router, shutdown, .. } = self;
         let connections = TaskTracker::new();
         let cut = CancellationToken::new();
-        let shared = Arc::new(ServerState { builder: builder(&config), config, router, shutdown, cut });
-        let open = Connections::new(config.max_connections);
+        let threads = tokio::runtime::Handle::current().metrics().num_workers();
+        let admission = config.shedding.map(|Shedding { trusted_proxies }| Admission::new(threads, trusted_proxies));
+        let mut tasks = JoinSet::new();
+        if let Some(admission) = admission.clone() {
+            tasks.spawn(async move { admission.run().await });
+        }
+        let open = Connections::new(config.max_connections, admission.as_ref().map_or(0, |_| RESERVED_CONNECTIONS));
+        let shared = Arc::new(ServerState { builder: builder(&config), config, router, admission, shutdown, cut });
         let spawn = |(stream, peer, place): (TcpStream, SocketAddr, Place)| {
             let shared = shared.clone();
             connections.spawn(async move { serve(&shared, stream, peer, place).await });
@@ -207,6 +234,7 @@ struct ServerState {
     builder: auto::Builder<TokioExecutor>,
     config: ServerConfig,
     router: Router,
+    admission: Option<Arc<Admission>>,
     shutdown: Shutdown,
     /// Stop at once.
     cut: CancellationToken,
@@ -253,38 +281,34 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Serves one connection to its end.
-async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place: Place) {
+async fn serve(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr, place: Place) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
-    let activity = place.activity.clone();
+    let (activity, place) = (place.activity.clone(), Arc::new(place));
     let speaks_http_2 = CancellationToken::new();
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
         request.extensions_mut().insert(Answering(activity.clone()));
-        let names_one_host = names_one_host(&request);
         let is_http_2 = request.version() == Version::HTTP_2;
         if is_http_2 {
             speaks_http_2.cancel();
         }
         let asked = activity.ask();
-        let announced = shared.shutdown.announced.clone();
-        let mut router = shared.router.clone();
+        let (shared, place) = (shared.clone(), place.clone());
         async move {
-            let answered = if names_one_host {
-                router.call(request).await
-            } else {
-                // As hyper answers other heads that are none.
-                let mut refused = Response::new(Body::empty());
-                *refused.status_mut() = StatusCode::BAD_REQUEST;
-                Ok(refused)
-            };
+            let answered = answer(&shared, &place, peer, request).await;
             drop(asked);
-            answered.map(|answer| if is_http_2 { answer } else { ask_to_leave(answer, &announced) })
+            answered.map(|answer| if is_http_2 { answer } else { ask_to_leave(answer, &shared.shutdown.announced) })
         }
     });
+    let is_reserved = shared.admission.is_some() && !place.is_for_all();
+    let (idle_timeout, head_timeout) = match is_reserved {
+        true => (RESERVED_IDLE_TIMEOUT, RESERVED_IDLE_TIMEOUT.min(shared.config.header_read_timeout)),
+        false => (shared.config.idle_timeout, shared.config.header_read_timeout),
+    };
     let mut connection = pin!(shared.builder.serve_connection(TokioIo::new(stream), service));
-    let look_after = shared.config.idle_timeout.min(shared.config.header_read_timeout);
+    let look_after = idle_timeout.min(head_timeout);
     let mut look = pin!(tokio::time::sleep(look_after));
     let mut leaving = pin!(shared.time_to_leave(&place, &speaks_http_2));
     let mut finishing = false;
@@ -310,7 +334,7 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place:
                 connection.as_mut().graceful_shutdown();
             }
             () = look.as_mut() => {
-                let (closes_at, now) = (closes_at(place.activity.usage(), &shared.config), Instant::now());
+                let (closes_at, now) = (closes_at(place.activity.usage(), idle_timeout, head_timeout), Instant::now());
                 if closes_at <= now {
                     tracing::debug!("an idle connection was closed");
                     return;
@@ -351,12 +375,55 @@ impl ServerState {
 
 /// When a connection is to be closed if nothing more is asked. hyper bounds the time of an HTTP/1.1 head; this covers what it
 /// leaves open: a client that never gets as far as choosing a version, an idle HTTP/2 connection, an answer that nobody reads.
-fn closes_at(usage: Use, config: &ServerConfig) -> Instant {
+fn closes_at(usage: Use, idle_timeout: Duration, head_timeout: Duration) -> Instant {
     match usage {
-        Use { under_way: 0, asked_before: true, last, .. } => last + config.idle_timeout,
-        Use { under_way: 0, asked_before: false, last, .. } => last + config.header_read_timeout,
-        Use { .. } => Instant::now() + config.idle_timeout,
+        Use { under_way: 0, asked_before: true, last, .. } => last + idle_timeout,
+        Use { under_way: 0, asked_before: false, last, .. } => last + head_timeout,
+        Use { .. } => Instant::now() + idle_timeout,
     }
+}
+
+/// Answers one request: what is none, or comes when there is too much to do, is refused here.
+async fn answer(
+    shared: &ServerState,
+    place: &Place,
+    peer: SocketAddr,
+    mut request: hyper::Request<Incoming>,
+) -> Result<Response, Infallible> {
+    if !names_one_host(&request) {
+        // As hyper answers other heads that are none.
+        let mut refused = Response::new(Body::empty());
+        *refused.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(refused);
+    }
+    if let Some(admission) = &shared.admission {
+        let lane = Lane::of(request.uri().path());
+        let is_shut_out = lane == Lane::Traffic && !place.is_for_all();
+        let admitted = if is_shut_out {
+            admission.count_refusal(lane);
+            Err(Code::Overloaded.into())
+        } else {
+            admission.admit(&mut request, peer.ip()).await
+        };
+        if let Err(refusal) = admitted {
+            let mut refused = refuse(refusal, &request);
+            if is_shut_out && request.version() < Version::HTTP_2 {
+                refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            drop(DrainedBody::of(request, &place.activity));
+            return Ok(refused);
+        }
+    }
+    shared.router.clone().call(DrainedBody::of(request, &place.activity)).await
+}
+
+/// A refusal as the router would have written it.
+fn refuse(refusal: Refusal, request: &hyper::Request<Incoming>) -> Response {
+    let request_id = RequestId::of(request.headers());
+    let refusal = if linking::is_page(request.uri().path()) { refusal.for_browsers() } else { refusal };
+    let mut refused = refusal.render(request_id.as_str());
+    request_id::name(&mut refused, &request_id);
+    refused
 }
 
 /// Whether a request names the host that it is for once, as HTTP/1.1 wants it (RFC 9112, 3.2): of two names, a proxy may have

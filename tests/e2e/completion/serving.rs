@@ -22,7 +22,7 @@ use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_http::auth::{TokenRules, Tokens};
-use intent_gateway_http::server::{Server, ServerConfig};
+use intent_gateway_http::server::{Server, ServerConfig, Shedding};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
@@ -105,6 +105,7 @@ async fn child() {
         header_read_timeout: Duration::from_secs(10),
         idle_timeout: Duration::from_secs(60),
         drain_timeout: Duration::from_secs(5),
+        shedding: Some(Shedding { trusted_proxies: 0 }),
     };
     let server = Server::bind(listener, router(state), CancellationToken::new()).await.expect("a free port");
     // On a line of its own: the test's name stands before it without an end.

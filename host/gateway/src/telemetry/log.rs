@@ -8,12 +8,18 @@ use intent_gateway_domain::telemetry::TRACE_TARGET;
 use tracing_subscriber::filter::{FilterExt as _, ParseError, filter_fn};
 use tracing_subscriber::{Layer, Registry, fmt};
 
+use super::repeats::Repeats;
+
 /// Begins a sequence that colours a terminal.
 const ESCAPE: char = '\u{1b}';
 
 /// Writes what passes the configured filter. The spans for tracing systems have fields of their own and stay out.
-pub(super) fn layer(config: &LogSection) -> Result<Box<dyn Layer<Registry> + Send + Sync>, ParseError> {
-    let passes = log_filter(&config.level)?.and(filter_fn(|metadata| metadata.target() != TRACE_TARGET));
+pub(super) fn layer(
+    config: &LogSection,
+    repeats: Repeats,
+) -> Result<Box<dyn Layer<Registry> + Send + Sync>, ParseError> {
+    let is_for_the_log = filter_fn(|metadata| metadata.target() != TRACE_TARGET);
+    let passes = log_filter(&config.level)?.and(is_for_the_log).and(repeats);
     Ok(match config.format {
         LogFormat::Text => text(io::stderr, io::stderr().is_terminal()).with_filter(passes).boxed(),
         LogFormat::Json => fmt::layer().with_writer(io::stderr).json().flatten_event(true).with_filter(passes).boxed(),
@@ -67,15 +73,22 @@ fn escape_but_colours(line: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
 
+    /// A log that is kept.
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    pub(in crate::telemetry) struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Written {
+        pub(in crate::telemetry) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("not poisoned").clone()).expect("UTF-8")
+        }
+    }
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -96,8 +109,7 @@ mod tests {
             subscriber,
             || tracing::warn!(version = %version, "a contract was refused: {version}"),
         );
-        let bytes = written.0.lock().expect("not poisoned").clone();
-        String::from_utf8(bytes).expect("UTF-8")
+        written.text()
     }
 
     #[test]

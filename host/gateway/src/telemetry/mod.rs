@@ -6,6 +6,7 @@
 
 pub(crate) mod log;
 mod metrics;
+mod repeats;
 mod spans;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use self::metrics::Metrics;
 pub(crate) use self::metrics::Sizes;
+use self::repeats::Repeats;
 use self::spans::Export;
 use intent_gateway_config::{Config, LogSection, TelemetrySection};
 
@@ -34,6 +36,7 @@ const SCRAPE_DRAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Telemetry {
     metrics: Arc<Metrics>,
     export: Option<Export>,
+    repeats: Repeats,
 }
 
 impl Telemetry {
@@ -41,7 +44,8 @@ impl Telemetry {
     pub(crate) fn start(log: &LogSection, config: &TelemetrySection) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::install()?);
         let export = Export::start(config)?;
-        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log::layer(log)?];
+        let repeats = Repeats::default();
+        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log::layer(log, repeats.clone())?];
         layers.extend(export.as_ref().map(Export::layer));
         let started = tracing_subscriber::registry().with(layers).try_init();
         started.map_err(|error| anyhow::anyhow!("the log could not be set up: {error}"))?;
@@ -50,7 +54,7 @@ impl Telemetry {
         if let Some(export) = &export {
             export.take_over();
         }
-        Ok(Self { metrics, export })
+        Ok(Self { metrics, export, repeats })
     }
 
     /// What is counted, for those who ask over HTTP.
@@ -73,12 +77,13 @@ impl Telemetry {
             listen,
             max_connections: SCRAPERS_MAX,
             drain_timeout: SCRAPE_DRAIN,
+            shedding: None,
             ..config.server.listener()
         };
         ReservedAddress::take(listener).map(Some)
     }
 
-    /// Keeps what the recorder holds small, and answers scrapers at their address, where there is one, until `stop` is cancelled
+    /// Keeps what the recorder holds small, says what was left out of the log, and answers scrapers at their address, where there is one, until `stop` is cancelled
     /// or what this returns is dropped.
     ///
     /// # Errors
@@ -89,11 +94,12 @@ impl Telemetry {
         stop: &CancellationToken,
     ) -> Result<JoinSet<()>, BindError> {
         let mut tasks = JoinSet::new();
-        let (metrics, stopped) = (self.metrics.clone(), stop.clone());
+        let (metrics, repeats, stopped) = (self.metrics.clone(), self.repeats.clone(), stop.clone());
         tasks.spawn(async move {
             tokio::select! {
                 () = stopped.cancelled() => {}
                 () = metrics.keep() => {}
+                () = repeats.keep_telling() => {}
             }
         });
         let Some(address) = address else { return Ok(tasks) };
@@ -105,8 +111,9 @@ impl Telemetry {
         Ok(tasks)
     }
 
-    /// Sends the spans that wait, for a bounded time.
+    /// Says what was left out of the log, and sends the spans that wait, for a bounded time.
     pub(crate) fn stop(&self) {
+        self.repeats.tell_all();
         if let Some(export) = &self.export {
             export.stop();
         }

@@ -114,6 +114,10 @@ impl Refusal {
             CallFailure::Unauthorized | CallFailure::SignInRequired { .. } => {
                 "The partner wants the user's own sign-in; `link_url`, where it is there, leads to it."
             }
+            CallFailure::NotCalled { why: NotCalled::Crowded, wait_ms } => {
+                let wait = Duration::from_millis(wait_ms.unwrap_or(1_000));
+                return Self::new(Code::Overloaded).retry_after(wait);
+            }
             CallFailure::NotCalled { why: NotCalled::Down, .. } => {
                 "The partner's server is down; it is asked again later."
             }

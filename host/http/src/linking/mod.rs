@@ -6,6 +6,14 @@ mod browser;
 mod links;
 mod page;
 
+/// Where the pages are that a user's browser opens.
+const PAGES: &str = "/link/";
+
+/// Whether a person reads in a browser what is answered at this path.
+pub(crate) fn is_page(path: &str) -> bool {
+    path.starts_with(PAGES)
+}
+
 pub(crate) use browser::{document_routes, in_pages, routes as browser_routes};
 pub(crate) use links::routes;
 pub(crate) use page::show_refused;

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
-use intent_gateway_http::server::{Drained, Server, ServerConfig, Shutdown};
+use intent_gateway_http::server::{Drained, Server, ServerConfig, Shedding, Shutdown};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -29,6 +29,7 @@ fn config() -> ServerConfig {
         header_read_timeout: LONG,
         idle_timeout: LONG,
         drain_timeout: LONG,
+        shedding: Some(Shedding { trusted_proxies: 0 }),
     }
 }
 
@@ -244,24 +245,91 @@ async fn large_heads_are_refused() {
     }
 }
 
+/// The answer to one request on a connection of its own.
+async fn ask(running: &Running, request: &str) -> String {
+    let mut stream = running.connect().await;
+    send(&mut stream, request).await;
+    answer(&mut stream).await
+}
+
 #[tokio::test]
-async fn a_connection_beyond_the_bound_waits_for_one_that_is_idle() {
+async fn when_all_connections_are_in_use_those_who_watch_and_run_the_gateway_are_served() {
     let running = Running::start(ServerConfig { max_connections: 1, ..config() }).await;
     let mut first = running.connect().await;
     send(&mut first, &running.search(r#"{"mode":"wait"}"#)).await;
     running.gateway.gate.arrived.notified().await;
+
+    for path in ["/health", "/ready"] {
+        let answer = ask(&running, &format!("GET {path} HTTP/1.1\r\nhost: here\r\n\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+    let token = running.gateway.token(Role::Admin);
+    let list = format!("GET /api/v1/admin/contracts HTTP/1.1\r\nhost: here\r\nauthorization: Bearer {token}\r\n\r\n");
+    let answered = ask(&running, &list).await;
+    assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
+
+    // Others are told so at once.
     let mut second = running.connect().await;
-    send(&mut second, &running.search(r#"{"mode":"wait"}"#)).await;
-    let arrived = running.gateway.gate.arrived.notified();
-    tokio::pin!(arrived);
-    assert!(!arrived.as_mut().enable(), "the second connection was served beside the first");
+    let request = running.search("{}").replace("host: here\r\n", "host: here\r\nx-request-id: trip-7\r\n");
+    send(&mut second, &request).await;
+    let refused = rest(&mut second).await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    for part in ["retry-after: 1\r\n", "connection: close\r\n", "x-request-id: trip-7\r\n", "OVERLOADED", r#""trip-7""#]
+    {
+        assert!(refused.contains(part), "{part} in {refused}");
+    }
+
+    // A reserved connection is like any other once there is room.
+    let mut third = running.connect().await;
+    send(&mut third, HEALTH).await;
+    assert!(answer(&mut third).await.starts_with("HTTP/1.1 200"));
     running.gateway.gate.open.notify_one();
     assert!(answer(&mut first).await.starts_with("HTTP/1.1 200"));
-    // The first client would keep its connection: it has to go as soon as it is idle.
-    arrived.await;
-    assert_eq!(rest(&mut first).await, "");
-    running.gateway.gate.open.notify_one();
-    assert!(answer(&mut second).await.starts_with("HTTP/1.1 200"));
+    drop(first);
+    loop {
+        send(&mut third, &running.search("{}")).await;
+        let answered = answer(&mut third).await;
+        if answered.starts_with("HTTP/1.1 200") {
+            break;
+        }
+        // The gateway had not noticed yet that the first one has gone.
+        third = running.connect().await;
+    }
+}
+
+#[tokio::test]
+async fn one_network_leaves_some_of_the_reserved_connections_to_others() {
+    let running = Running::start(ServerConfig { max_connections: 1, ..config() }).await;
+    let mut busy = running.connect().await;
+    send(&mut busy, &running.search(r#"{"mode":"wait"}"#)).await;
+    running.gateway.gate.arrived.notified().await;
+    let mut hanging = Vec::new();
+    for _ in 0..24 {
+        let mut stream = running.connect_from(2).await;
+        send(&mut stream, "GET /health HTTP/1.1\r\nhost: he").await;
+        hanging.push(stream);
+    }
+    let mut other = running.connect_from(3).await;
+    send(&mut other, HEALTH).await;
+    assert!(answer(&mut other).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn whoever_is_refused_before_its_body_has_come_gets_the_answer_whole() {
+    const BODY_BYTES: usize = 8 * 1024 * 1024;
+    let running = Running::start(config()).await;
+    let body = "x".repeat(BODY_BYTES);
+    for _ in 0..3 {
+        let mut stream = running.connect().await;
+        send(&mut stream, &format!("{}content-length: {BODY_BYTES}\r\n\r\n", running.search_head())).await;
+        // More than the kernel takes on both sides: the gateway has to read on.
+        send(&mut stream, &body).await;
+        let refused = answer(&mut stream).await;
+        assert!(refused.starts_with("HTTP/1.1 413"), "{refused}");
+        // And the connection can be used again.
+        send(&mut stream, HEALTH).await;
+        assert!(answer(&mut stream).await.starts_with("HTTP/1.1 200"));
+    }
 }
 
 #[tokio::test]

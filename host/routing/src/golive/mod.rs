@@ -157,6 +157,10 @@ fn unfit(error: SearchError, sample: usize) -> GoLiveError {
     match error {
         SearchError::Refused(refusal) => GoLiveError::SampleRefused { sample, refusal },
         SearchError::Contract(fault) => GoLiveError::Contract { sample, fault },
+        // Only preparing a search can be refused here, and that calls nobody.
+        SearchError::Overloaded { wait_ms } => {
+            GoLiveError::Contract { sample, fault: ContractFault::Busy(wait_ms.unwrap_or_default()) }
+        }
         SearchError::InvalidIntent(intent) => {
             let fault = ContractFault::InvalidOutput(format!("it does not serve its own intent `{intent}`"));
             GoLiveError::Contract { sample, fault }

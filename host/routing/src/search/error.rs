@@ -12,6 +12,12 @@ pub enum SearchError {
     /// The contract refused the request.
     #[error("the request was refused with {}", .0.code)]
     Refused(Refusal),
+    /// Nobody has answered, and the gateway is a reason: it had no place for a call to a partner.
+    #[error("nobody answered, and the gateway had no place for a call")]
+    Overloaded {
+        /// When to ask again, milliseconds from now, where that is known.
+        wait_ms: Option<u64>,
+    },
     /// The contract failed.
     #[error("the contract of the intent failed")]
     Contract(#[source] ContractFault),

@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::DroppedChoice;
 use super::asking::PartnerAnswer;
 use super::price::PriceRule;
+use super::{DroppedChoice, SearchError};
 use crate::scan::Flaws;
 use intent_gateway_domain::contract::{
     Axes, Descriptor, DroppedOption, Evaluation, OptionFinding, RankedOption, SearchShape, Violation,
 };
 use intent_gateway_domain::endpoint::UnmappedItem;
+use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_domain::limits::OPTION_ID_MAX_BYTES;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::pointer::find_in;
@@ -98,6 +99,24 @@ impl GatheredAnswers {
     /// How many options the contract may see.
     pub(super) fn options(&self) -> usize {
         self.origins.len()
+    }
+
+    /// Refuses a search that nobody has answered where the gateway itself had no place for a call: to say that there is nothing
+    /// would be an answer of partners that were never asked.
+    ///
+    /// # Errors
+    /// [`SearchError::Overloaded`].
+    pub(super) fn require_place(&self) -> Result<(), SearchError> {
+        let failures: Option<Vec<&CallFailure>> = self.answers().map(|answer| answer.result.as_ref().err()).collect();
+        let waits = failures.unwrap_or_default().into_iter().filter_map(|failure| match failure {
+            CallFailure::Busy => Some(None),
+            CallFailure::NotCalled { why: NotCalled::Crowded, wait_ms } => Some(*wait_ms),
+            _ => None,
+        });
+        match waits.min_by_key(|wait_ms| wait_ms.unwrap_or_default()) {
+            Some(wait_ms) => Err(SearchError::Overloaded { wait_ms }),
+            None => Ok(()),
+        }
     }
 
     /// Every answer, by place.

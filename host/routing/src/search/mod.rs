@@ -38,6 +38,7 @@ use self::gathered::GatheredAnswers;
 use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::ReferenceSealer;
 use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::ports::{Contracts, Journal, PartnerDirectory};
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::trace::Trace;
@@ -101,7 +102,8 @@ impl Searcher {
     /// Runs one search.
     ///
     /// # Errors
-    /// [`SearchError`] when there is no such intent, the request is refused, or the contract fails.
+    /// [`SearchError`] when there is no such intent, the request is refused, the contract fails, or the gateway has no place for
+    /// any of the calls.
     pub async fn search_for(&self, request: SearchRequest<'_>) -> Result<SearchOutcome, PinnedFailure<SearchError>> {
         let contract = self.pin(request.intent)?;
         let outcome = self.run(&contract, request).await;
@@ -130,7 +132,8 @@ impl Searcher {
             .then(|| ranking::receipt(&prepared, None, payloads, history, &evaluation, &BTreeMap::new()));
         let receipt_id = receipt.as_ref().map(|receipt| receipt.id.clone());
         receipt.into_iter().for_each(|receipt| self.journal.keep(receipt, prepared.asker.user.as_ref()));
-        Ok(self.answer(&prepared, &gathered, evaluation, receipt_id.as_deref(), true))
+        let outcome = self.answer(&prepared, &gathered, evaluation, receipt_id.as_deref(), true);
+        gathered.require_place().map(|()| outcome)
     }
 }
 
@@ -140,6 +143,9 @@ fn count(contract: &PinnedContract, outcome: Result<&SearchOutcome, &SearchError
         Ok(outcome) if outcome.options.is_empty() => telemetry::Outcome::Empty,
         Ok(_) => telemetry::Outcome::Ok,
         Err(SearchError::InvalidIntent(_) | SearchError::Refused(_)) => telemetry::Outcome::Refused,
+        Err(SearchError::Overloaded { .. } | SearchError::Contract(ContractFault::Busy(_))) => {
+            telemetry::Outcome::Overloaded
+        }
         Err(SearchError::Contract(_)) => telemetry::Outcome::Failed,
     };
     telemetry::search(contract.descriptor(), outcome);

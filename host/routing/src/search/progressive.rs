@@ -201,7 +201,11 @@ impl ProgressiveSearch {
             _ => self.evaluate(options).await?,
         };
         let receipt = (options > 0).then_some(self.receipt.as_str());
-        Ok(self.searcher.answer(&self.prepared, &self.gathered, evaluation, receipt, is_complete))
+        let outcome = self.searcher.answer(&self.prepared, &self.gathered, evaluation, receipt, is_complete);
+        if is_complete {
+            self.gathered.require_place()?;
+        }
+        Ok(outcome)
     }
 
     async fn evaluate(&mut self, options: usize) -> Result<Evaluation, SearchError> {

@@ -6,7 +6,7 @@ use futures_executor::block_on;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::CallContext;
 use intent_gateway_domain::endpoint::UnmappedItem;
-use intent_gateway_domain::error::{CallFailure, ContractFault};
+use intent_gateway_domain::error::{CallFailure, ContractFault, NotCalled};
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::ports::{Contract as _, LeftOut, ToolAnswer};
 use intent_gateway_routing::reference::Reference;
@@ -248,4 +248,23 @@ fn an_item_that_a_mapping_made_nothing_of_costs_that_option_alone() {
     assert_eq!((dropped.position, dropped.strike, dropped.option_id.as_deref()), (4, false, None));
     assert_eq!((&*dropped.violations[0].code, &dropped.violations[0].message), ("ITEM_NOT_MAPPED", &reason));
     assert_eq!(world.journal.found(), [(Severity::Drop, "ITEM_NOT_MAPPED".to_owned())]);
+}
+
+#[test]
+fn nobody_is_told_that_there_is_nothing_when_the_gateway_had_no_place_for_the_calls() {
+    let busy = || Err(CallFailure::Busy);
+    let crowded = || Err(CallFailure::NotCalled { why: NotCalled::Crowded, wait_ms: Some(700) });
+    let down = || Err(CallFailure::Unreachable("refused".to_owned()));
+    let none = || things(json!([]));
+    let searched = |answers: &[(&str, _)]| World::of(answers).search(&json!({}));
+    for (first, second, expected) in [(busy(), busy(), None), (down(), busy(), None), (crowded(), down(), Some(700))] {
+        let failed = searched(&[("alpha", first), ("beta", second)]).expect_err("nobody was asked");
+        assert!(matches!(failed, SearchError::Overloaded { wait_ms } if wait_ms == expected), "{failed:?}");
+    }
+    // Whoever has answered has said what there is, and the others stand beside it.
+    let outcome = searched(&[("alpha", none()), ("beta", busy())]).expect("searched");
+    assert!(matches!(outcome.partners[1].status, PartnerStatus::Failed(CallFailure::Busy)));
+    // Partners that fail are their own reason.
+    let outcome = searched(&[("alpha", down()), ("beta", down())]).expect("searched");
+    assert_eq!(outcome.code.as_deref(), Some(NO_PARTNER_ANSWERED));
 }

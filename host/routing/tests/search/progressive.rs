@@ -193,6 +193,17 @@ fn a_contract_that_fails_ends_it_and_one_that_is_busy_is_asked_again() {
     assert!(matches!(progress.poll(), Poll::Ready(None)));
 }
 
+#[test]
+fn a_stream_ends_with_the_truth_when_the_gateway_had_no_place_for_the_calls() {
+    let down = || Err(CallFailure::Unreachable("refused".to_owned()));
+    let mut progress = Progress::of(World::of(&[("anna", down()), ("bela", Err(CallFailure::Busy))]));
+    progress.answers("anna");
+    progress.answers("bela");
+    let overloaded = |polled| matches!(polled, Poll::Ready(Some(Err(SearchError::Overloaded { wait_ms: None }))));
+    assert!(overloaded(progress.poll()));
+    assert!(matches!(progress.poll(), Poll::Ready(None)));
+}
+
 /// A search of so many partners that answer one after another, so far apart.
 fn one_by_one(partners: usize, apart_ms: u64) -> (Progress, Vec<Snapshot>) {
     let names: Vec<String> = (0..partners).map(|number| format!("partner-{number:02}")).collect();
