@@ -29,6 +29,7 @@ pub mod forbidden;
 pub mod golive;
 pub mod health;
 pub mod id;
+pub mod installation;
 pub mod json_schema;
 pub mod limits;
 pub mod mail;

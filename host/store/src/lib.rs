@@ -4,7 +4,7 @@
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
 //! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
 //! keeps faults of contracts; `chains` has the keys of
-//! both chains and where they begin, `migrate` brings their tables up to date, `watch` tells when another process changed something, and
+//! both chains and where they begin, `migrate` brings their tables up to date, `installation` says whose the database is, `watch` tells when another process changed something, and
 //! `backup` and `restore` move everything from any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
@@ -22,6 +22,7 @@ mod error;
 mod evidence;
 mod faults;
 mod feed;
+mod installation;
 mod journal;
 mod ledger;
 mod location;

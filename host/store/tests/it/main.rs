@@ -11,6 +11,7 @@ mod desk;
 mod evidence;
 mod faults;
 mod feed;
+mod installation;
 mod ledger;
 mod mail;
 mod opening;
