@@ -12,6 +12,7 @@ pub mod audit;
 pub mod availability;
 pub mod canonical;
 pub mod chain;
+pub mod check;
 pub mod classify;
 pub mod clock;
 pub mod contract;

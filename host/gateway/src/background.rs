@@ -1,6 +1,6 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
-//! live partners once a day, checks and anchors the audit log and the ledger, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
-//! and forgets codes that are over, and evidence and orders that are old.
+//! live partners once a day, watches the clock, checks and anchors the audit log and the ledger, checks all of the store once a day, writes down what
+//! happens to contracts and to partners' health, suspends whoever is struck out, and forgets codes that are over, and evidence and orders that are old.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +34,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::accesses;
 use crate::chains::{self, ChainGuard};
+use crate::checks::{self, StoreGuard};
+use crate::clocks::{self, Clocks};
 use crate::contract_events;
 use crate::health::{self, Changes, HealthJournal};
 
@@ -75,6 +77,8 @@ pub(crate) struct Work {
     /// What waits to be written to the audit log.
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) chains: ChainGuard,
+    pub(crate) checks: StoreGuard,
+    pub(crate) clocks: Clocks,
 }
 
 /// How long things are kept, milliseconds.
@@ -106,6 +110,8 @@ impl Background {
             linking,
             accesses,
             chains,
+            checks,
+            clocks,
         } = work;
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
@@ -133,6 +139,8 @@ impl Background {
         let (audit, ledger) = (chains.clone(), chains);
         tasks.spawn("audit chain", move || chains::guard(audit.clone(), ChainName::Audit));
         tasks.spawn("ledger chain", move || chains::guard(ledger.clone(), ChainName::Ledger));
+        tasks.spawn("clock", move || clocks::watch(clocks.clone()));
+        tasks.spawn("store check", move || checks::guard(checks.clone()));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
         tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));
@@ -268,17 +276,17 @@ async fn review_inflation(results: Arc<DeliveredResults>) {
 
 async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep) {
     loop {
-        match store.forget(clock.now().minus_ms(keep.evidence_ms)).await {
+        match store.forget(clock.settled().minus_ms(keep.evidence_ms)).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
         }
-        match store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
+        match store.forget_faults(clock.settled().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
         }
-        match forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await {
+        match forget_orders(&*store, clock.settled().minus_ms(keep.orders_ms)).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
@@ -337,13 +345,13 @@ async fn sweep(sweeper: Sweeper) {
         if let Err(error) = accounts.forget_codes().await {
             tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
         }
-        if let Err(error) = forget_attempts(&*store, clock.now()).await {
+        if let Err(error) = forget_attempts(&*store, clock.settled()).await {
             tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
         }
-        if let Err(error) = forget_test_reports(&*store, clock.now()).await {
+        if let Err(error) = forget_test_reports(&*store, clock.settled()).await {
             tracing::error!(error = %chain(&error), "test reports whose time is over could not be forgotten");
         }
-        if let Err(error) = forget_expired(&*store, clock.now()).await {
+        if let Err(error) = forget_expired(&*store, clock.settled()).await {
             tracing::error!(error = %chain(&error), "what waited too long for a second person could not be forgotten");
         }
         if let Err(error) = linking.forget_pending().await {

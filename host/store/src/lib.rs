@@ -5,7 +5,7 @@
 //! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
 //! keeps faults of contracts; `chains` has the keys of
 //! both chains and where they begin, `migrate` brings their tables up to date, `installation` says whose the database is, `watch` tells when another process changed something, and
-//! `backup` and `restore` move everything from any database to any other.
+//! `check` looks whether it is sound, `backup` and `restore` move everything from any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
 //! hold, whole, and refuses every other, whole.
@@ -15,6 +15,7 @@ mod backup;
 mod batching;
 mod chains;
 mod changes;
+mod check;
 mod compact;
 mod desk;
 mod engine;

@@ -6,6 +6,7 @@ mod audit;
 mod backup;
 mod books;
 mod chains;
+mod check;
 mod crash;
 mod desk;
 mod evidence;
