@@ -124,6 +124,11 @@ impl Database {
         self.folder.path().join("gateway.log").display().to_string()
     }
 
+    /// Removes what the gateway has anchored in its state folder.
+    pub(super) fn remove_own_anchors(&self) {
+        std::fs::remove_file(self.folder.path().join("state/anchors")).expect("they are there");
+    }
+
     /// Starts the gateway and stops it.
     pub(super) fn serve_again(self, keep_log: &Path) -> Self {
         let Self { engine, folder } = self;

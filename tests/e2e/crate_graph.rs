@@ -58,6 +58,7 @@ fn dependencies_point_one_way() {
         ("store", &["domain", "ledger"]),
         ("api", &["domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
         ("http", &["api", "domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+        ("check", &["domain", "ledger", "linking", "onboarding", "outbound", "store"]),
         ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "store"]),
     ] {
         assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");

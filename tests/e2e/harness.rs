@@ -182,6 +182,24 @@ pub(crate) struct Gateway {
     admin: String,
 }
 
+/// The command that serves in a folder. The contracts that were put there, as if a gateway had kept them, look like the trace of a
+/// store that was lost; the first start says that none was.
+pub(crate) fn serve_in(folder: &Path) -> Command {
+    let mut command = Command::new(built("debug/intent-gateway"));
+    command.arg("serve").arg("--config").arg(folder.join("gateway.toml"));
+    if !folder.join("state/installation").exists() {
+        command.arg("--first-start");
+    }
+    command
+}
+
+/// The same where the store may have been lost, and that is meant.
+pub(crate) fn serve_after_loss(folder: &Path) -> Command {
+    let mut command = Command::new(built("debug/intent-gateway"));
+    command.arg("serve").arg("--config").arg(folder.join("gateway.toml")).arg("--first-start");
+    command
+}
+
 /// An HTTP answer in parts.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -222,10 +240,8 @@ impl Gateway {
 
     /// The same as soon as it listens.
     pub(crate) fn listen_in(folder: TempDir) -> Self {
-        let program = built("debug/intent-gateway");
         let config = folder.path().join("gateway.toml");
-        let mut command = Command::new(&program);
-        command.arg("serve").arg("--config").arg(&config);
+        let mut command = serve_in(folder.path());
         let server = Server::start(&mut command, &folder.path().join("gateway.log"));
         let (orchestrator, admin) = (token(&config, &["--role", "orchestrator"]), token(&config, &["--role", "admin"]));
         Self { server, folder, client: client(), orchestrator, admin }

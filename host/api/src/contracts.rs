@@ -13,6 +13,32 @@ use utoipa::ToSchema;
 pub struct LoadedVersions {
     /// Sorted by intent and version.
     pub contracts: Vec<LoadedVersion>,
+    /// Those that were kept and could not be taken up when the gateway started, sorted by intent; absent where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub missing: Vec<MissingVersion>,
+}
+
+/// A version that was kept and could not be taken up: its component is damaged or gone, or this gateway cannot run it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct MissingVersion {
+    /// The intent.
+    pub intent: String,
+    /// SHA-256 of its component, 64 hexadecimal characters.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// Where it came from when it was loaded.
+    pub origin: Origin,
+    /// Whether it ought to serve: nobody has put another one in its place since.
+    pub ought_to_serve: bool,
+    /// The version that serves the intent meanwhile; absent where the intent is not served at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub serving: Option<String>,
+    /// Stable code, as of a failure to load.
+    pub code: String,
+    /// Why it is missing, down to the innermost cause.
+    pub message: String,
 }
 
 /// A version that has been loaded, live or not.
@@ -248,6 +274,13 @@ impl From<versions::LoadedVersion> for LoadedVersion {
         let origin = Origin::from(origin);
         let history = history.into_iter().map(VersionEvent::from).collect();
         Self { intent, version, digest, live, origin, loaded_at_ms, loaded_by, history, component_bytes, calls, faults }
+    }
+}
+
+impl From<versions::MissingVersion> for MissingVersion {
+    fn from(missing: versions::MissingVersion) -> Self {
+        let versions::MissingVersion { intent, digest, origin, ought_to_serve, serving, code, message } = missing;
+        Self { intent, digest, origin: Origin::from(origin), ought_to_serve, serving, code, message }
     }
 }
 

@@ -277,6 +277,22 @@ pub(crate) struct ServeArgs {
     /// Log as JSON, one object a line.
     #[arg(long)]
     json: bool,
+    /// Begin anew although something shows that there was a store here: its loss is meant. Once, then without it.
+    #[arg(long)]
+    first_start: bool,
+}
+
+/// What `serve` is told that is no setting.
+#[derive(Clone, Copy, Debug)]
+pub struct ServeOptions {
+    /// The loss of the store is meant.
+    pub first_start: bool,
+}
+
+impl ServeArgs {
+    pub(crate) fn options(&self) -> ServeOptions {
+        ServeOptions { first_start: self.first_start }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -124,7 +124,7 @@ impl AnchorArgs {
             ensure!(named.is_file(), "{} is no file", named.display());
         }
         let mut anchors = Vec::new();
-        for file in config.anchors.file.iter().chain(&self.anchors) {
+        for file in std::iter::once(&config.anchors.file(&config.state_dir)).chain(&self.anchors) {
             anchors.extend(read_anchors(file, chain, &keys).context("the anchors cannot be relied on")?);
         }
         Ok(anchors)

@@ -31,6 +31,7 @@ mod receipt;
 mod report;
 mod search;
 mod shell;
+mod store_check;
 mod store_command;
 mod terminal;
 mod token;
@@ -43,6 +44,7 @@ use clap::Parser as _;
 use intent_gateway_config::Config;
 use intent_gateway_sandbox::{Compiler, compile_contract};
 
+pub use crate::arguments::ServeOptions;
 use crate::arguments::{COMPILE_CONTRACT, Cli, Command, ConfigCommand};
 
 /// Nothing was done yet: a second person has to approve it.
@@ -53,7 +55,7 @@ const EXIT_USAGE: u8 = 2;
 const EXIT_FAILURE: u8 = 1;
 
 /// Carries out the command that the process was started with. `serve` serves until it is told to stop.
-pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
+pub fn run(serve: impl FnOnce(Config, ServeOptions) -> anyhow::Result<()>) -> ExitCode {
     // clap itself leaves with 2 on a wrong command line.
     let command = Cli::parse().command;
     match &command {
@@ -90,7 +92,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         },
         Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
         Command::Keys(arguments) => with_config(&command, |config| keys_command::run(&config, arguments)),
-        Command::Serve(_) => with_config(&command, serve),
+        Command::Serve(arguments) => with_config(&command, |config| serve(config, arguments.options())),
         Command::Init(arguments) => init::run(arguments),
         Command::Token(arguments) => token::run(&command, arguments),
         Command::Config(ConfigCommand::Check(_)) => with_config(&command, |config| {

@@ -1,27 +1,23 @@
 //! `intent-gateway store`: backs the records up, restores them, looks whether they are sound, writes the file anew. The work is
 //! the store's.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
-use intent_gateway_domain::order::{Order, OrderedOption};
-use intent_gateway_domain::signing_keys::Webhook;
-use intent_gateway_domain::store::{Pages, Record, Store as _};
-use intent_gateway_ledger::completion::test_reports::TestReport;
-use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review};
-use intent_gateway_outbound::policy::idempotency::Attempt;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_store::{BackupReport, Compacted, SqlStore, compact};
 use serde_json::json;
 
 use crate::arguments::FileArg;
+use crate::audit::AnchorArgs;
 use crate::outcome::{CommandError, print_json};
-use crate::terminal::{pairs, table};
-use crate::{complain, print};
-use intent_gateway_config::{Config, Keys, open_store};
+use crate::terminal::table;
+use crate::{complain, print, store_check};
+use intent_gateway_config::{Config, Keys, look_outside, open_store, open_to_restore, put_own_anchors_aside};
 
 /// Back up, restore, check and compact the store: SQLite or PostgreSQL, as the configuration says.
 #[derive(Debug, Subcommand)]
@@ -37,12 +33,19 @@ pub(crate) enum StoreCommand {
     #[command(after_help = "No gateway may serve on the store meanwhile.\n\n\
         Example:\n  intent-gateway store restore backup.jsonl --config gateway.toml")]
     Restore(TransferArgs),
-    /// Open the store, bring its tables up to date, read every record, and follow the audit log from its first entry.
-    #[command(after_help = "Example:\n  intent-gateway store check --config gateway.toml")]
+    /// Look whether everything that the store holds is as it must be: its file, the audit log and the ledger with their anchors, every
+    /// record with its columns, names and feed, everything sealed, what refers to what, findings, receipts.
+    #[command(
+        after_help = "What each part compares stands in docs/ledger.md. Of the receipts, which may be many, the newest 100,000 are \
+        read; with --all every one. Gateways may serve meanwhile, and do the same once a day.\n\n\
+        Exit codes: 0 all is sound, 1 something is not, or could not be looked at.\n\n\
+        Examples:\n  intent-gateway store check --config gateway.toml\n  \
+        intent-gateway store check --all --json --config gateway.toml"
+    )]
     Check(CheckArgs),
     /// Write SQLite's file anew, so that it holds no trace of what was deleted. Gateways that serve on it wait meanwhile.
     #[command(after_help = "Example:\n  intent-gateway store compact --config gateway.toml")]
-    Compact(CheckArgs),
+    Compact(CompactArgs),
 }
 
 #[derive(Args, Debug)]
@@ -60,6 +63,20 @@ pub(crate) struct TransferArgs {
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
+    pub(crate) config: FileArg,
+    #[command(flatten)]
+    pub(crate) anchors: AnchorArgs,
+    /// Read every receipt.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompactArgs {
+    #[command(flatten)]
     config: FileArg,
     /// Print JSON.
     #[arg(long)]
@@ -71,7 +88,8 @@ impl StoreCommand {
     pub(crate) fn file(&self) -> &FileArg {
         match self {
             Self::Backup(arguments) | Self::Restore(arguments) => &arguments.config,
-            Self::Check(arguments) | Self::Compact(arguments) => &arguments.config,
+            Self::Check(arguments) => &arguments.config,
+            Self::Compact(arguments) => &arguments.config,
         }
     }
 }
@@ -81,35 +99,35 @@ pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()>
     match command {
         StoreCommand::Backup(arguments) => with_store(config, async |store| back_up(store, arguments).await),
         StoreCommand::Restore(arguments) => {
-            with_any_store(config, async |store| restore(store, config, arguments).await)
+            let open = async |vault: Option<&Vault>| open_to_restore(config, vault).await;
+            with_opened(config, open, async |store| restore(store, config, arguments).await)
         }
-        StoreCommand::Check(arguments) => with_store(config, async |store| check(store, config, arguments.json).await),
+        StoreCommand::Check(arguments) => {
+            with_store(config, async |store| store_check::check(store, config, arguments).await)
+        }
         StoreCommand::Compact(arguments) => compact_file(config, arguments.json),
     }
 }
 
-/// Opens a store that has been used before, works on it, and closes it in good order.
+/// Opens the store that there is, works on it, and closes it in good order.
 pub(crate) fn with_store(
     config: &Config,
     work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    // Opening makes what is missing, and an empty store that has just been made is as sound as can be.
-    let folder = &config.state_dir;
-    ensure!(
-        config.store.url.is_some() || folder.is_dir(),
-        "there is no store yet: the state folder {} is missing",
-        folder.display()
-    );
-    with_any_store(config, work)
+    with_opened(config, async |vault: Option<&Vault>| open_store(config, vault).await, work)
 }
 
-fn with_any_store(config: &Config, work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn with_opened(
+    config: &Config,
+    open: impl AsyncFnOnce(Option<&Vault>) -> anyhow::Result<Arc<SqlStore>>,
+    work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
     runtime.block_on(async {
         let vault = Keys::find_vault(config)?;
-        let store = open_store(config, vault.as_ref()).await?;
+        let store = open(vault.as_ref()).await?;
         let done = work(&store).await;
-        if let Some(store) = std::sync::Arc::into_inner(store) {
+        if let Some(store) = Arc::into_inner(store) {
             store.close().await;
         }
         done
@@ -127,7 +145,11 @@ async fn restore(
     config: &Config,
     TransferArgs { backup, json, .. }: &TransferArgs,
 ) -> anyhow::Result<()> {
-    let report = store.restore(backup, SystemClock.now()).await.context("nothing was restored")?;
+    let (outside, now) = (look_outside(config)?, SystemClock.now());
+    let report = store.restore_expected(backup, &outside, now).await.context("nothing was restored")?;
+    if let Some(anchors) = put_own_anchors_aside(config, now)? {
+        complain(&format!("what was anchored before is in {} now; the gateway anchors anew", anchors.display()));
+    }
     if Keys::find_vault(config)?.is_none() {
         complain("the links of the audit log and of the ledger were not checked: that needs `auth.master_key`");
     }
@@ -144,43 +166,6 @@ fn tell(report: &BackupReport, json: bool, done: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn check(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<()> {
-    let changes = store.changes().await.context("the store cannot be read")?;
-    let records = [
-        readable::<Account>(store).await?,
-        readable::<EmailCode>(store).await?,
-        readable::<Credentials>(store).await?,
-        readable::<Webhook>(store).await?,
-        readable::<Manifests>(store).await?,
-        readable::<Review>(store).await?,
-        readable::<Connection>(store).await?,
-        readable::<Attempt>(store).await?,
-        readable::<Order>(store).await?,
-        readable::<OrderedOption>(store).await?,
-        readable::<TestReport>(store).await?,
-    ];
-    store.check_file().await.context("the store is not sound")?;
-    let (entries, head) = store.verify_audit().await.context("the store is not sound")?;
-    let location = config.store.location(&config.state_dir)?;
-    if json {
-        let records: BTreeMap<&str, usize> = records.into_iter().collect();
-        let log = json!({"entries": entries, "head": head});
-        return print_json(
-            &json!({"store": location.to_string(), "changes": changes, "records": records, "audit": log}),
-        )
-        .map_err(CommandError::into_error);
-    }
-    let rows = records.map(|(kind, read)| [kind.to_owned(), read.to_string()]);
-    print(&table(["records", "read"], &rows));
-    print(&pairs(&[
-        ("store", location.to_string()),
-        ("changes", changes.to_string()),
-        ("audit log", format!("{entries} long, ends with {head}")),
-        ("verdict", "sound".to_owned()),
-    ]));
-    Ok(())
-}
-
 /// Writes the file anew. The store is not opened for that: nothing of the tables has to be known.
 fn compact_file(config: &Config, json: bool) -> anyhow::Result<()> {
     let location = config.store.location(&config.state_dir)?;
@@ -194,14 +179,4 @@ fn compact_file(config: &Config, json: bool) -> anyhow::Result<()> {
     }
     print(&format!("{location}: {before} bytes before, {after} now; nothing is left of what was deleted"));
     Ok(())
-}
-
-/// Reads every record of a kind, page by page, and counts them.
-async fn readable<R: Record>(store: &SqlStore) -> anyhow::Result<(&'static str, usize)> {
-    let kind = R::KIND.name();
-    let (mut read, mut pages) = (0_usize, Pages::<R>::of(None));
-    while let Some(records) = pages.next(store).await.with_context(|| format!("after {read} {kind}"))? {
-        read += records.len();
-    }
-    Ok((kind, read))
 }

@@ -7,10 +7,15 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use intent_gateway_domain::anchor::{Anchor, AnchorError, ChainName};
 use intent_gateway_domain::chain::{ChainKeys, Proof};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::vault::Vault;
 use serde::{Deserialize, Serialize};
+
+use crate::Config;
+use crate::marker::put_aside;
 
 /// Longest time between two anchors, minutes: a day.
 const INTERVAL_MAX_MINUTES: u64 = 24 * 60;
@@ -35,6 +40,9 @@ pub struct AnchorsSection {
     pub file: Option<PathBuf>,
 }
 
+/// Name of the file in the state folder where no other is configured.
+const ANCHORS_FILE: &str = "anchors";
+
 impl Default for AnchorsSection {
     fn default() -> Self {
         Self { interval_minutes: 60, check_interval_hours: 24, file: None }
@@ -50,6 +58,11 @@ impl AnchorsSection {
         Duration::from_secs(self.check_interval_hours * 60 * 60)
     }
 
+    /// The file that they are noted in: the configured one, else one in the state folder.
+    pub fn file(&self, state_dir: &Path) -> PathBuf {
+        self.file.clone().unwrap_or_else(|| state_dir.join(ANCHORS_FILE))
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         for (key, value, most) in [
             ("interval_minutes", self.interval_minutes, INTERVAL_MAX_MINUTES),
@@ -63,6 +76,16 @@ impl AnchorsSection {
             problems.push("`anchors.file` is empty".to_owned());
         }
     }
+}
+
+/// Puts the anchors that lie in the state folder aside, for what a restored store has lost is no fault of it; where they are then.
+/// A file that is configured is left to whoever looks after it.
+pub fn put_own_anchors_aside(config: &Config, now: Timestamp) -> anyhow::Result<Option<PathBuf>> {
+    if config.anchors.file.is_some() {
+        return Ok(None);
+    }
+    let path = config.anchors.file(&config.state_dir);
+    put_aside(&path, now).with_context(|| format!("cannot put {} aside", path.display()))
 }
 
 /// The keys that anchors are under; none where there is no vault.
@@ -126,7 +149,6 @@ mod tests {
     use std::sync::Arc;
 
     use intent_gateway_domain::anchor::Head;
-    use intent_gateway_domain::clock::Timestamp;
     use intent_gateway_domain::digest::Digest;
     use intent_gateway_domain::secret::Secret;
     use intent_gateway_domain::vault::{Entropy, NoEntropy};

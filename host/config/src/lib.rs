@@ -14,6 +14,7 @@ mod layers;
 mod linking;
 mod load;
 mod log;
+mod marker;
 mod open;
 mod partners;
 mod paths;
@@ -44,7 +45,7 @@ use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
-pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, read_anchors};
+pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, put_own_anchors_aside, read_anchors};
 pub use self::fleet::FleetSection;
 pub use self::init::{InitError, init};
 pub use self::issuers::IssuerEntry;
@@ -52,7 +53,7 @@ pub use self::keys::{KeyError, Keys, MissingKey, SigningKeys};
 pub use self::linking::LinkingSection;
 pub use self::load::{ConfigError, Overrides, load};
 pub use self::log::{LogFormat, LogSection, log_filter};
-pub use self::open::open_store;
+pub use self::open::{look_outside, open_store, open_to_restore, start_on_store};
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
 pub use self::quotas::QuotasSection;
@@ -501,7 +502,6 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
 }
 
 // Those below name every field, so that a new one cannot be left out unseen.
-
 fn show_mail(config: &MailConfig) -> Result<toml::Table, toml::ser::Error> {
     let MailConfig { mode, from, outbox_file, host, port, tls, ca_file, user, password, hello_name, timeout_ms } =
         config;

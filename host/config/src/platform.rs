@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use intent_gateway_domain::installation::InstallationId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_onboarding::Settings;
@@ -163,6 +164,8 @@ pub struct StoreSection {
     /// `sqlite://PATH` or `postgres://...`; by default a SQLite file in the state folder.
     #[serde(serialize_with = "super::redact")]
     pub url: Option<Secret>,
+    /// The identity that the store must have.
+    pub installation_id: Option<InstallationId>,
 }
 
 impl StoreSection {

@@ -34,7 +34,7 @@ use crate::store::StoreError;
 use crate::trace::Trace;
 use crate::user::User;
 use crate::vault::Sealed;
-use crate::versions::{ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion};
+use crate::versions::{ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion};
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
 pub trait Contract: Send + Sync {
@@ -126,6 +126,9 @@ pub trait ContractAdmin: Send + Sync {
 
     /// The latest failures, newest first.
     fn failures(&self) -> Vec<LoadFailure>;
+
+    /// What was kept and could not be taken up, sorted by intent. Those that ought to serve are what this gateway lacks.
+    fn missing(&self) -> Vec<MissingVersion>;
 }
 
 /// Why a partner that lists the intent is not called.

@@ -7,6 +7,8 @@
 //! Nothing is kept here. The numbers go to the recorder of [`metrics`] and the spans to what
 //! [exports them](crate::trace::export_spans_by), if the binary has set any up; without them this costs next to nothing.
 
+mod watch;
+
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,8 @@ use metrics::{Label, Unit, counter, describe_counter, describe_gauge, describe_h
 use tracing::Span;
 use tracing::field::Empty;
 
+use self::watch::{CLOCK_JUMPS, CLOCK_OFFSET, STORE_CHECKED, STORE_PROBLEMS};
+pub use self::watch::{OtherClock, clock_jumped, clock_offset, store_checked};
 use crate::anchor::ChainName;
 use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
@@ -87,7 +91,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 27] = [
+pub const METRICS: [Metric; 31] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -180,6 +184,25 @@ pub const METRICS: [Metric; 27] = [
         kind: Kind::Gauge,
         labels: &["chain"],
         help: "1 where the audit log or the ledger was as it was written and anchored at the last check, else 0.",
+    },
+    Metric {
+        name: STORE_CHECKED,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "When this gateway last found everything in the store to be as it must be, seconds since the epoch.",
+    },
+    Metric {
+        name: STORE_PROBLEMS,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "What was not as it must be in the store at the last check of this gateway.",
+    },
+    Metric { name: CLOCK_JUMPS, kind: Kind::Counter, labels: &[], help: "Times that the machine's clock was set." },
+    Metric {
+        name: CLOCK_OFFSET,
+        kind: Kind::Gauge,
+        labels: &["clock"],
+        help: "By how much another clock is ahead of the machine's, seconds: the store's, or that of partners in the middle.",
     },
     Metric { name: QUEUE_LENGTH, kind: Kind::Gauge, labels: &["queue"], help: "What waits to be kept." },
     Metric {

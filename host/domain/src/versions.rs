@@ -75,6 +75,24 @@ pub struct LoadFailure {
     pub removed: Vec<RemovedValue>,
 }
 
+/// A version that was kept and could not be taken up when the gateway started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingVersion {
+    pub intent: String,
+    /// Digest of its component.
+    pub digest: Digest,
+    /// Where it came from when it was loaded.
+    pub origin: Origin,
+    /// Whether it ought to serve: nobody has put another one in its place since.
+    pub ought_to_serve: bool,
+    /// The version that serves the intent meanwhile; none where the intent is not served at all.
+    pub serving: Option<String>,
+    /// Stable code, for example `UNREADABLE`.
+    pub code: String,
+    /// Why it is missing, down to the innermost cause.
+    pub message: String,
+}
+
 /// The request of the platform team could not be carried out.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ContractAdminError {

@@ -1,6 +1,7 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
-//! live partners once a day, checks and anchors the audit log and the ledger, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
-//! and forgets codes that are over, and evidence and orders that are old.
+//! live partners once a day, watches the clock, checks and anchors the audit log and the ledger, checks all of the store once a day,
+//! writes down what happens to contracts and to partners' health, suspends whoever is struck out, and forgets codes that are over,
+//! and evidence and orders that are old.
 //!
 //! Of several gateways that share a store, one does each [duty](crate::fleet); the rest each does for itself
 //! (`docs/replicas.md` says which is which, and why).
@@ -41,6 +42,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::accesses;
 use crate::chains::{self, ChainGuard};
+use crate::checks::{self, StoreGuard};
+use crate::clocks::{self, Clocks};
 use crate::contract_events;
 use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
@@ -105,6 +108,8 @@ pub(crate) struct Work {
     pub(crate) readiness: Arc<ReadinessWatch>,
     /// Where the tasks tell of their rounds.
     pub(crate) board: Arc<TaskBoard>,
+    pub(crate) checks: StoreGuard,
+    pub(crate) clocks: Clocks,
     pub(crate) membership: Membership,
     pub(crate) sharing: SharedParts,
 }
@@ -156,6 +161,8 @@ impl Background {
             board,
             membership,
             sharing,
+            checks,
+            clocks,
         } = work;
         let duties = membership.duties();
         let membership = Arc::new(Mutex::new(membership));
@@ -209,6 +216,9 @@ impl Background {
         let (audit, ledger) = (chains.clone(), chains);
         tasks.spawn("audit chain", chains_due, move |rounds| chains::guard(audit.clone(), ChainName::Audit, rounds));
         tasks.spawn("ledger chain", chains_due, move |rounds| chains::guard(ledger.clone(), ChainName::Ledger, rounds));
+        tasks.spawn("clock", SECONDS_DUE, move |rounds| clocks::watch(clocks.clone(), rounds));
+        let check_due = 2 * checks.interval + CHECK_MAX;
+        tasks.spawn("store check", check_due, move |rounds| checks::guard(checks.clone(), rounds));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
         let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: HOURLY_DUE };
@@ -399,9 +409,9 @@ async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
 }
 
 async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep, rounds: TaskRounds) {
-    let evidence = store.forget(clock.now().minus_ms(keep.evidence_ms)).await;
-    let faults = store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
-    let orders = forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await;
+    let evidence = store.forget(clock.settled().minus_ms(keep.evidence_ms)).await;
+    let faults = store.forget_faults(clock.settled().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
+    let orders = forget_orders(&*store, clock.settled().minus_ms(keep.orders_ms)).await;
     rounds.note(evidence.is_ok() && faults.is_ok() && orders.is_ok());
     match evidence {
         Ok(0) => {}
@@ -520,9 +530,9 @@ async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
     let Sweeper { accounts, store, clock, linking, counts } = sweeper;
     let swept = [
         ("codes that are over", told(accounts.forget_codes().await)),
-        ("writes whose keys are free again", told(forget_attempts(&*store, clock.now()).await)),
-        ("test reports whose time is over", told(forget_test_reports(&*store, clock.now()).await)),
-        ("what waited too long for a second person", told(forget_expired(&*store, clock.now()).await)),
+        ("writes whose keys are free again", told(forget_attempts(&*store, clock.settled()).await)),
+        ("test reports whose time is over", told(forget_test_reports(&*store, clock.settled()).await)),
+        ("what waited too long for a second person", told(forget_expired(&*store, clock.settled()).await)),
         ("links that nobody has ended", told(linking.forget_pending().await)),
         ("counts that are over", told(counts.forget_ended().await)),
     ];

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_config::{AnchorsSection, append_anchors, read_anchors};
+use intent_gateway_config::{append_anchors, read_anchors};
 use intent_gateway_domain::anchor::{Anchor, AnchorError, Anchors, ChainName, Head};
 use intent_gateway_domain::audit::AuditWatch;
 use intent_gateway_domain::chain::ChainKeys;
@@ -27,20 +27,22 @@ use intent_gateway_store::SqlStore;
 
 use crate::readiness::TaskRounds;
 
+/// Time until a chain without an entry is looked at again: its first entry is anchored soon, whatever the interval.
+const EMPTY_POLL: Duration = Duration::from_secs(5);
 /// Pause after the store, or the file of anchors, has failed.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// What was anchored: in the file, and by this process.
 pub(crate) struct KeptAnchors {
-    file: Option<PathBuf>,
+    file: PathBuf,
     keys: ChainKeys,
     /// The latest of each chain that this process has noted.
     latest: Mutex<Vec<Anchor>>,
 }
 
 impl KeptAnchors {
-    pub(crate) fn new(config: &AnchorsSection, keys: ChainKeys) -> Self {
-        Self { file: config.file.clone(), keys, latest: Mutex::default() }
+    pub(crate) fn new(file: PathBuf, keys: ChainKeys) -> Self {
+        Self { file, keys, latest: Mutex::default() }
     }
 
     fn latest(&self, chain: ChainName) -> Option<Anchor> {
@@ -48,12 +50,11 @@ impl KeptAnchors {
         latest.iter().find(|anchor| anchor.chain == chain).copied()
     }
 
-    /// Notes a head in the log, and in the file where there is one.
+    /// Notes a head in the log and in the file.
     async fn note(&self, anchor: Anchor) -> Result<(), AnchorError> {
         tracing::info!(target: "intent_gateway::anchors", %anchor, "the end of a chain was anchored");
-        if let Some(file) = self.file.clone() {
-            in_background(move || append_anchors(&file, &[anchor])).await?;
-        }
+        let file = self.file.clone();
+        in_background(move || append_anchors(&file, &[anchor])).await?;
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         latest.retain(|before| before.chain != anchor.chain);
         latest.push(anchor);
@@ -64,11 +65,8 @@ impl KeptAnchors {
 impl Anchors for KeptAnchors {
     fn read(&self, chain: ChainName) -> BoxFuture<'_, Result<Vec<Anchor>, AnchorError>> {
         async move {
-            let keys = self.keys.clone();
-            let mut anchors = match self.file.clone() {
-                Some(file) => in_background(move || read_anchors(&file, chain, &keys)).await?,
-                None => Vec::new(),
-            };
+            let (file, keys) = (self.file.clone(), self.keys.clone());
+            let mut anchors = in_background(move || read_anchors(&file, chain, &keys)).await?;
             anchors.extend(self.latest(chain));
             Ok(anchors)
         }
@@ -149,7 +147,8 @@ impl ChainGuard {
                 // Another gateway does.
                 next_check = now + self.check_interval;
             }
-            tokio::time::sleep(self.interval.min(next_check - now)).await;
+            let interval = if watch.head().number == 0 { self.interval.min(EMPTY_POLL) } else { self.interval };
+            tokio::time::sleep(interval.min(next_check - now)).await;
             if fault.is_none() {
                 fault = self.advance(&mut watch).await?;
             }

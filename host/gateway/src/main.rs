@@ -5,6 +5,8 @@
 mod accesses;
 mod background;
 mod chains;
+mod checks;
+mod clocks;
 mod contract_events;
 mod fleet;
 mod health;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use intent_gateway_domain::accesses::Accesses;
+use intent_gateway_domain::clock::peers::PeerClocks;
+use intent_gateway_domain::clock::watch::WatchedClock;
 use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::fleet::Fleet;
@@ -49,6 +51,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::{Background, Keep, SharedParts, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
+use crate::checks::StoreGuard;
+use crate::clocks::Clocks;
 use crate::contract_events;
 use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
@@ -58,22 +62,23 @@ use crate::progress::CompileProgress;
 use crate::readiness::ReadinessWatch;
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
-use intent_gateway_config::{Config, Keys, PartnerEntry, anchor_keys, check_writable, open_store};
+use intent_gateway_cli::ServeOptions;
+use intent_gateway_config::{Config, Keys, PartnerEntry, anchor_keys, check_writable, start_on_store};
 
 /// Exit code when a second signal cuts the drain short, as a shell counts an interrupt.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// Serves until a signal.
-pub(crate) fn run(config: Config) -> anyhow::Result<()> {
+pub(crate) fn run(config: Config, options: ServeOptions) -> anyhow::Result<()> {
     let telemetry = Telemetry::start(&config.log, &config.telemetry)?;
     config.secret_files.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
-    let served = runtime.block_on(serve(config, &telemetry));
+    let served = runtime.block_on(serve(config, options, &telemetry));
     telemetry.stop();
     served
 }
 
-async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
+async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> anyhow::Result<()> {
     let (leaving, draining) = (CancellationToken::new(), CancellationToken::new());
     let signals = Signals::new()?;
     // Before anything is compiled or opened: of two gateways that are started at one address, the second says so at once.
@@ -83,15 +88,26 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     // From here on, for what was kept may have to be compiled again, which takes seconds: a signal ends that at once.
     let drain = Drain { leaving: leaving.clone(), draining: draining.clone(), serving: CancellationToken::new() };
     tokio::spawn(signals.watch(drain.clone(), config.server.drain_announce()));
-    let compiling = CompileProgress::start();
-    let sandbox = match draining.run_until_cancelled(start_sandbox(&config, &compiling, &draining)).await {
-        Some(Ok(sandbox)) => sandbox,
-        not_started => {
-            compiling.end();
-            tracing::info!("stopped before it served");
-            return not_started.map_or(Ok(()), |failed| failed.map(|_| ()));
-        }
+    let keys = Keys::of(&config)?;
+    warn_of_development_keys(&keys);
+    // Before the sandbox keeps its first contract: what it has kept tells a store that was lost from one that is new.
+    let (vault, watched) = (keys.vault(), Arc::new(WatchedClock::new(Arc::new(SystemClock))));
+    let opening = start_on_store(&config, &vault, options.first_start, watched.now());
+    let Some(opened) = draining.run_until_cancelled(opening).await else {
+        tracing::info!("stopped before it served");
+        return Ok(());
     };
+    let base = Base { keys, store: opened?, clock: watched.clone() };
+    let compiling = CompileProgress::start();
+    let sandbox =
+        match draining.run_until_cancelled(start_sandbox(&config, &compiling, base.clock.clone(), &draining)).await {
+            Some(Ok(sandbox)) => sandbox,
+            not_started => {
+                compiling.end();
+                tracing::info!("stopped before it served");
+                return not_started.map_or(Ok(()), |failed| failed.map(|_| ()));
+            }
+        };
     let compiling = tokio::spawn({
         let sandbox = sandbox.clone();
         async move {
@@ -100,7 +116,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         }
     });
     let fleet = Fleet::new(Arc::new(BootClock));
-    let running = parts(&config, telemetry, sandbox.clone(), &drain, &fleet).await?;
+    let running = parts(&config, telemetry, base, sandbox.clone(), &drain, &fleet)?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
     let (readiness, board, caller) = (running.readiness, running.board, state.caller.clone());
     let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
@@ -113,6 +129,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     };
     let membership = Membership::begin(entry, store.clone(), fleet.clone(), running.vault).await;
     let membership = membership.context("the store gives this gateway no lease")?;
+    let peer_clocks = running.peer_clocks;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
@@ -131,6 +148,15 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let watchers = telemetry.serve(scrape_address, &stop)?;
     let keep = Keep { evidence_ms: config.evidence.keep_ms(), orders_ms: config.orders.keep_ms() };
     let HealthParts { of, journal: health_journal, changes } = health;
+    let checks = StoreGuard {
+        store: store.clone(),
+        vault,
+        clock: clock.clone(),
+        anchors: anchors.clone(),
+        alarm: onboarding.alarm.clone(),
+        fleet: fleet.clone(),
+        interval: config.anchors.check_interval(),
+    };
     let chains = ChainGuard {
         store: store.clone(),
         clock: clock.clone(),
@@ -142,6 +168,8 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     };
     let work = Work {
         chains,
+        checks,
+        clocks: Clocks { own: watched, store: store.clone(), partners: peer_clocks },
         onboarding,
         clock,
         store,
@@ -198,9 +226,10 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
 async fn start_sandbox(
     config: &Config,
     compiling: &CompileProgress,
+    clock: Arc<dyn Clock>,
     draining: &CancellationToken,
 ) -> anyhow::Result<Arc<Sandbox>> {
-    let (state_dir, watched, clock) = (config.state_dir.clone(), config.contracts.dir.clone(), Arc::new(SystemClock));
+    let (state_dir, watched) = (config.state_dir.clone(), config.contracts.dir.clone());
     let (compiler, shown) = (intent_gateway_cli::compiler(), compiling.listener());
     Sandbox::start_with(config.sandbox.clone(), compiler, state_dir, watched, clock, draining.clone(), shown)
         .await
@@ -227,6 +256,7 @@ struct RunningParts {
     counts: Arc<CallCounts>,
     pace: Option<Arc<Pace>>,
     vault: Vault,
+    peer_clocks: Arc<PeerClocks>,
 }
 
 /// Partners' health, and where changes in it go.
@@ -236,23 +266,27 @@ struct HealthParts {
     changes: Changes,
 }
 
+/// What all parts stand on.
+struct Base {
+    keys: Keys,
+    store: Arc<SqlStore>,
+    clock: Arc<dyn Clock>,
+}
+
 /// The parts, each behind its port.
-async fn parts(
+fn parts(
     config: &Config,
     telemetry: &Telemetry,
+    Base { keys, store, clock }: Base,
     sandbox: Arc<Sandbox>,
     drain: &Drain,
     fleet: &Fleet,
 ) -> anyhow::Result<RunningParts> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let keys = Keys::of(config)?;
-    warn_of_development_keys(&keys);
-    let vault = keys.vault();
-    let store = open_store(config, Some(&vault)).await?;
-    store.begin_chains().await.context("the links of the audit log and of the ledger cannot be put under the key")?;
-    let anchors = Arc::new(KeptAnchors::new(&config.anchors, anchor_keys(Some(&vault))));
+    let anchors_file = config.anchors.file(&config.state_dir);
+    let anchors = Arc::new(KeptAnchors::new(anchors_file, anchor_keys(Some(&keys.vault()))));
     let partners = PartnerClient::of_fleet(&config.partner_client, fleet.clone());
     let partners = Arc::new(partners.context("partner calls could not be set up")?);
+    let peer_clocks = partners.clocks();
     let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
@@ -378,6 +412,7 @@ async fn parts(
         counts,
         pace,
         vault,
+        peer_clocks,
     })
 }
 

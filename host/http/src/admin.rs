@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, Uri};
 use intent_gateway_api::contracts::{
-    LoadFailure, LoadFailures, LoadOutcome, LoadedVersion, LoadedVersions, RemovedValues,
+    LoadFailure, LoadFailures, LoadOutcome, LoadedVersion, LoadedVersions, MissingVersion, RemovedValues,
 };
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::partners::{PartnerEntry, PartnerList};
@@ -93,7 +93,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(summarize_findings))
 }
 
-/// Lists every loaded contract version, live or not.
+/// Lists every loaded contract version, live or not, and those that were kept and could not be taken up.
 #[utoipa::path(
     get, path = "/api/v1/admin/contracts", tag = "admin",
     security(("bearer" = ["admin"])),
@@ -101,7 +101,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 )]
 async fn list_contracts(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     let contracts = app.admin.versions().into_iter().map(LoadedVersion::from).collect();
-    wire::json(StatusCode::OK, &LoadedVersions { contracts }, wire::SMALL_BYTES)
+    let missing = app.admin.missing().into_iter().map(MissingVersion::from).collect();
+    wire::json(StatusCode::OK, &LoadedVersions { contracts, missing }, wire::SMALL_BYTES)
 }
 
 #[derive(Deserialize)]

@@ -17,6 +17,9 @@ use crate::wire;
 /// A proxy stands in front that the configuration does not name.
 const UNTRUSTED_PROXY: &str = "UNTRUSTED_PROXY";
 
+/// The machine's clock was set, and nothing has confirmed the time that it shows since.
+const CLOCK_WAS_SET: &str = "CLOCK_WAS_SET";
+
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(routes!(health))
@@ -32,7 +35,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     responses((status = 200, description = "The process serves", body = Health))
 )]
 async fn health(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    let warnings = app.proxies.is_evident().then(|| UNTRUSTED_PROXY.to_owned()).into_iter().collect();
+    let known = [(app.proxies.is_evident(), UNTRUSTED_PROXY), (app.searcher.clock.is_in_doubt(), CLOCK_WAS_SET)];
+    let warnings = known.into_iter().filter_map(|(is_so, warning)| is_so.then(|| warning.to_owned())).collect();
     let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), warnings };
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
 }

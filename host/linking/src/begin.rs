@@ -317,7 +317,7 @@ impl Linking {
     /// # Errors
     /// [`LinkError::Store`].
     pub async fn forget_pending(&self) -> Result<u64, LinkError> {
-        let (store, now) = (&*self.parts().store, self.now());
+        let (store, now) = (&*self.parts().store, self.parts().clock.settled());
         Ok(steps::forget_all(store, |pending: &PendingLink| now >= pending.expires_at_ms).await?)
     }
 }

@@ -29,5 +29,5 @@ pub use error::{LinkCode, LinkError};
 pub use finish::LinkedAccount;
 pub use manage::{LinkView, Revocation};
 pub use port::{AuthMethod, Authorizer, Client, Grant, LinkFailure, Provider};
-pub use records::reseal;
+pub use records::{check, reseal};
 pub use service::{ArrangedClient, Background, LinkOffer, Linking, LinkingSetup, Settings};

@@ -5,12 +5,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AuthMethod, Client, Provider};
+use intent_gateway_domain::check::{self, CheckedPart, Inspect, check_sealed_records};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::reseal::{ResealStopped, Resealed, SealedRecord, Tell, reseal_all};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::store::{Kind, Record, Store};
+use intent_gateway_domain::store::{Kind, Record, Store, StoreError};
 use intent_gateway_domain::user::User;
 use intent_gateway_domain::vault::{Mark, NoEntropy, OpenError, Sealed, Vault};
 
@@ -338,6 +339,22 @@ impl KnownClient {
         let [secret] = open(vault, &client_context(&self.key()), &self.sealed)?;
         Ok(self.client.with(secret))
     }
+}
+
+/// Looks at everything that is kept of links.
+///
+/// # Errors
+/// [`StoreError`] when the store fails; what is wrong with a record is no error.
+pub async fn check(
+    store: &dyn Inspect,
+    vault: Option<&Vault>,
+    tell: check::Tell<'_>,
+) -> Result<[CheckedPart; 3], StoreError> {
+    Ok([
+        check_sealed_records::<Link>(store, vault, tell).await?,
+        check_sealed_records::<PendingLink>(store, vault, tell).await?,
+        check_sealed_records::<KnownClient>(store, vault, tell).await?,
+    ])
 }
 
 /// Seals what is kept of links anew, under the current master key.

@@ -243,7 +243,7 @@ impl Accounts {
     /// [`OnboardingError::Store`].
     pub async fn forget_codes(&self) -> Result<(), OnboardingError> {
         for kept in all::<EmailCode>(&*self.keeper.store, None).await? {
-            let now = self.keeper.now();
+            let now = self.keeper.clock.settled();
             let counted = kept.value.sent_at_ms.iter().any(|at| at.plus_ms(CODES_WINDOW_MS) > now);
             if counted || now < kept.value.expires_at_ms || !kept.value.entered_from.is_empty() {
                 continue;

@@ -6,6 +6,9 @@ use intent_gateway_domain::store::Change;
 use crate::OnboardingError;
 use crate::keeper::RecordKeeper;
 
+/// Problems of the store that one mail names.
+const PROBLEMS_TOLD_MAX: usize = 20;
+
 /// Tells the platform team.
 pub struct TeamAlarm {
     pub(crate) keeper: RecordKeeper,
@@ -30,6 +33,27 @@ impl TeamAlarm {
         );
         let mut change = Change::default();
         change.mail.push(self.keeper.mail(team, &format!("{name} was changed"), text)?);
+        Ok(self.keeper.store.commit(change).await?)
+    }
+
+    /// Tells that something in the store is not as it must be: each problem as a line, of which the first
+    /// [`PROBLEMS_TOLD_MAX`] are named.
+    ///
+    /// # Errors
+    /// [`OnboardingError`] when the mail cannot be kept to be sent.
+    pub async fn tell_unsound_store(&self, problems: &[String]) -> Result<(), OnboardingError> {
+        let Some(team) = &self.team_email else { return Ok(()) };
+        let named: String = problems.iter().take(PROBLEMS_TOLD_MAX).map(|problem| format!("- {problem}\n")).collect();
+        let more = match problems.len().saturating_sub(PROBLEMS_TOLD_MAX) {
+            0 => String::new(),
+            more => format!("- and {more} more\n"),
+        };
+        let text = format!(
+            "Hello,\n\nSomething in the gateway's store is not as it must be:\n\n{named}{more}\n`intent-gateway store check` shows \
+             all of it. Keep a copy of the store as it is; docs/ledger.md says what each code means and what to do.\n",
+        );
+        let mut change = Change::default();
+        change.mail.push(self.keeper.mail(team, "The store is not sound", text)?);
         Ok(self.keeper.store.commit(change).await?)
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! What may be uploaded at all is in [`compliance`](crate::compliance).
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -15,6 +17,7 @@ use super::records::{Account, Manifests};
 use crate::compliance::{DOCUMENT_MAX_BYTES, DOCUMENTS_MAX, DocumentKind, MediaType, clean_file_name};
 use crate::manifest::Status;
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::check::{self, CheckedPart, Inspect, check_records, read_record};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
@@ -27,6 +30,10 @@ use intent_gateway_domain::vault::{Sealed, Vault};
 const NOT_THAT_FORM: &str = "NOT_THAT_FORM";
 /// A decision hangs on the document.
 const DOCUMENT_IN_USE: &str = "DOCUMENT_IN_USE";
+/// Lists of documents that are read at once for a check.
+const LISTS_AT_ONCE: u32 = 100;
+/// Documents that are read at once for a check: they may be large.
+const CONTENTS_AT_ONCE: u32 = 4;
 /// The account has as many documents as it may have.
 const TOO_MANY_DOCUMENTS: &str = "TOO_MANY_DOCUMENTS";
 
@@ -314,6 +321,69 @@ pub async fn reseal_documents(store: &dyn Store, vault: &Vault, tell: Tell<'_>) 
         }
     }
     Ok(done)
+}
+
+/// Looks at the lists of documents and at each document: that it is there, opens, and is the one that the list names; and for
+/// documents that no list names.
+///
+/// # Errors
+/// [`StoreError`] when the store fails; what is wrong with a document is no error.
+pub async fn check_documents(
+    store: &dyn Inspect,
+    vault: Option<&Vault>,
+    tell: check::Tell<'_>,
+) -> Result<[CheckedPart; 2], StoreError> {
+    let lists = check_records::<DocumentList>(store, tell).await?;
+    let mut contents = CheckedPart::new(Kind::DocumentContents.name());
+    let (mut listed, mut after) = (HashSet::new(), None::<String>);
+    loop {
+        let page = store.whole(Kind::Documents, after.as_deref(), LISTS_AT_ONCE).await?;
+        // A list that cannot be read was told of above.
+        let readable = page.iter().filter_map(|document| serde_json::from_str::<DocumentList>(&document.body).ok());
+        for DocumentList { account, documents } in readable {
+            for document in &documents {
+                listed.insert(document.id.clone());
+                check_document(store, vault, &account, document, &mut contents).await?;
+                tell(contents.name, contents.seen);
+            }
+        }
+        match page.into_iter().next_back() {
+            Some(last) => after = Some(last.key),
+            None => break,
+        }
+    }
+    let mut after = None::<String>;
+    loop {
+        let page = store.whole(Kind::DocumentContents, after.as_deref(), CONTENTS_AT_ONCE).await?;
+        for content in page.iter().filter(|content| !listed.contains(&content.key)) {
+            contents.seen += 1;
+            contents.add("DOCUMENT_UNLISTED", content.key.as_str(), "no account's list names the document");
+        }
+        match page.into_iter().next_back() {
+            Some(last) => after = Some(last.key),
+            None => return Ok([lists, contents]),
+        }
+    }
+}
+
+async fn check_document(
+    store: &dyn Inspect,
+    vault: Option<&Vault>,
+    account: &PartnerId,
+    document: &Document,
+    part: &mut CheckedPart,
+) -> Result<(), StoreError> {
+    part.seen += 1;
+    let Some(kept) = store.get(Kind::DocumentContents, &document.id).await? else {
+        part.add("DOCUMENT_MISSING", document.id.as_str(), format!("{account} has listed it, and it is not there"));
+        return Ok(());
+    };
+    let Some(content) = read_record::<DocumentContent>(&kept, part) else { return Ok(()) };
+    let opened = part.open(vault, &document.id, &context(account, document), &content.sealed);
+    if opened.is_some_and(|bytes| Digest::of(&bytes) != document.digest) {
+        part.add("DOCUMENT_DIFFERS", document.id.as_str(), "it is not the file that the list names");
+    }
+    Ok(())
 }
 
 /// What a document is sealed for: moved to another account, or put in the place of a later one, it does not open.

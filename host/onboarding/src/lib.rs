@@ -51,7 +51,7 @@ pub use assembly::{Ports, Services};
 pub use connections::{Connections, SwitchOn};
 pub use credentials::SandboxCredentials;
 pub use credentials::{Authenticated, IssuedCredentials};
-pub use documents::{Document, Documents, Upload, reseal_documents};
+pub use documents::{Document, Documents, Upload, check_documents, reseal_documents};
 pub use error::OnboardingError;
 pub use golive_tests::GoLiveTests;
 pub use golive_tests::TestOrder;

@@ -13,6 +13,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use http::Uri;
 use http::header::HeaderValue;
+use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
@@ -132,6 +133,12 @@ impl PartnerClient {
             Ok(outcome) => outcome,
             Err(_) => Err(timed_out(call.timeout)),
         }
+    }
+
+    /// The time that partners' servers show in their answers.
+    #[must_use]
+    pub fn clocks(&self) -> Arc<PeerClocks> {
+        self.inner.wire.clocks.clone()
     }
 
     pub(crate) fn policy(&self) -> AddressPolicy {

@@ -9,10 +9,10 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -20,6 +20,8 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner_error::clean;
 use intent_gateway_domain::secret::Secret;
@@ -84,6 +86,8 @@ pub(crate) fn bearer(token: &Secret) -> Result<HeaderValue, CallFailure> {
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     client: Client<TimedConnector, Full<Bytes>>,
+    /// Hears the time that partners show.
+    pub(crate) clocks: Arc<PeerClocks>,
 }
 
 impl Wire {
@@ -106,7 +110,7 @@ impl Wire {
             .http2_keep_alive_interval(HTTP2_PING_INTERVAL)
             .http2_keep_alive_timeout(HTTP2_PING_TIMEOUT)
             .build(connector);
-        Self { client }
+        Self { client, clocks: Arc::default() }
     }
 
     /// Posts a JSON-RPC message.
@@ -137,8 +141,20 @@ impl Wire {
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
-        self.client.request(request).await.map_err(|error| send_failure(&error))
+        let server = request.uri().host().map(str::to_owned);
+        let response = self.client.request(request).await.map_err(|error| send_failure(&error))?;
+        if let (Some(server), Some(shown)) = (server, shown_time(response.headers())) {
+            self.clocks.note(&server, shown);
+        }
+        Ok(response)
     }
+}
+
+/// The time at which the server says that it has answered.
+fn shown_time(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()?;
+    let since = date.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok().map(Timestamp::from_ms)
 }
 
 fn request(method: Method, target: &Target, body: Bytes) -> Request<Full<Bytes>> {

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::files;
 use crate::history::{Outbox, Provenance};
 
+/// Name of the list of versions in the state folder.
+const LIVE_FILE: &str = "live.json";
 /// Version of the layout of `live.json`.
 const LAYOUT: u32 = 2;
 /// The layout before versions had a history.
@@ -141,6 +143,20 @@ pub enum StateError {
     },
 }
 
+/// Whether a gateway has kept contracts in a state folder. What cannot be read shows that something was kept.
+#[must_use]
+pub fn has_kept_contracts(state_dir: &Path) -> bool {
+    /// As much of the list as tells whether it is empty, in every layout.
+    #[derive(Deserialize)]
+    struct Kept {
+        intents: BTreeMap<String, serde::de::IgnoredAny>,
+    }
+    match fs::read(state_dir.join(LIVE_FILE)) {
+        Ok(text) => serde_json::from_slice::<Kept>(&text).map_or(true, |kept| !kept.intents.is_empty()),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
 impl Library {
     /// Opens the state folder, making what is missing.
     pub(crate) fn open(state_dir: &Path) -> Result<Self, StateError> {
@@ -149,7 +165,7 @@ impl Library {
         files::create_folder(&components).map_err(failed)?;
         let lock = File::create(state_dir.join("lock")).map_err(failed)?;
         match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { components, live: state_dir.join("live.json"), _lock: lock }),
+            Ok(()) => Ok(Self { components, live: state_dir.join(LIVE_FILE), _lock: lock }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::InUse(state_dir.to_owned())),
             Err(errno) => Err(failed(errno.into())),
         }

@@ -23,13 +23,14 @@ use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, FaultLog};
 use intent_gateway_domain::succession::{self, Removal, RemovedValue, SuccessionError};
 use intent_gateway_domain::telemetry;
-use intent_gateway_domain::versions::{LoadedVersion, VersionAct, VersionName};
+use intent_gateway_domain::versions::{LoadedVersion, MissingVersion, VersionAct, VersionName};
 use tokio::sync::mpsc;
 
 use crate::contract::LoadedContract;
 use crate::engine::Lane;
 use crate::history::{Doing, Happened, Happening, Histories, Provenance};
 use crate::library::{KeptIntent, KeptVersion};
+use crate::missing::Missing;
 
 /// Where faults are recorded, from the time on that there is such a place.
 pub(crate) type FaultSink = Arc<OnceLock<Arc<dyn FaultLog>>>;
@@ -246,6 +247,8 @@ pub(crate) struct Intent {
     /// All versions, in the order in which they were loaded.
     pub(crate) versions: Vec<Arc<Version>>,
     pub(crate) histories: Histories,
+    /// In the order in which they were loaded.
+    pub(crate) missing: Vec<Missing>,
 }
 
 impl Intent {
@@ -274,7 +277,7 @@ impl Intent {
         });
     }
 
-    fn live_name(&self) -> Option<VersionName> {
+    pub(crate) fn live_name(&self) -> Option<VersionName> {
         let name =
             |live: &Arc<Version>| VersionName { version: live.descriptor().version.clone(), digest: live.digest() };
         self.live.as_ref().map(name)
@@ -293,6 +296,7 @@ impl Intent {
         let digest = version.digest();
         self.previous.extend(self.live.replace(version).map(|before| before.digest()));
         self.previous.retain(|previous| *previous != digest);
+        self.replace_missing();
     }
 
     /// The version to go back to.
@@ -302,7 +306,7 @@ impl Intent {
 
     /// Lets go of versions beyond the bound, the oldest that can be spared first.
     fn shrink(&mut self, kept: usize) -> Vec<Digest> {
-        let mut evicted = Vec::new();
+        let mut evicted = self.shrink_missing(kept);
         while self.versions.len() > kept {
             let loaded: Vec<Digest> = self.versions.iter().map(|version| version.digest()).collect();
             let live = self.live.as_ref().map(|live| live.digest());
@@ -361,6 +365,11 @@ impl Snapshot {
         self.intents.values().flat_map(summaries).collect()
     }
 
+    /// What could not be taken up, sorted by intent.
+    pub(crate) fn missing(&self) -> Vec<MissingVersion> {
+        self.intents.iter().flat_map(|(id, intent)| intent.missing(id)).collect()
+    }
+
     /// What is told of a loaded version.
     pub(crate) fn summary(&self, digest: Digest) -> Option<LoadedVersion> {
         let intent = self.intents.get(self.version(digest)?.id())?;
@@ -386,6 +395,7 @@ impl Snapshot {
         }
         let mut happened = Vec::new();
         let before = intent.live_name();
+        intent.missing.retain(|missing| missing.kept.digest != version.digest());
         intent.versions.push(Arc::clone(version));
         intent.note(version, VersionAct::Loaded, doing, before.as_ref(), &mut happened);
         if activate {
@@ -415,7 +425,8 @@ impl Snapshot {
         let (mut next, mut happened) = (self.clone(), Vec::new());
         let entry = next.intents.get_mut(intent)?;
         let before = entry.live_name();
-        let last = entry.live.take()?;
+        let is_awaited = entry.replace_missing();
+        let Some(last) = entry.live.take() else { return is_awaited.then_some(Change { next, happened }) };
         entry.previous.push(last.digest());
         entry.note(&last, VersionAct::LeftService, doing, before.as_ref(), &mut happened);
         Some(Change { next, happened })
@@ -437,9 +448,13 @@ impl Snapshot {
         Some((Change { next, happened }, good))
     }
 
-    /// Digests of all loaded versions.
+    /// Digests of all loaded versions, and of those that are missing.
     pub(crate) fn digests(&self) -> HashSet<Digest> {
-        self.intents.values().flat_map(|intent| &intent.versions).map(|version| version.digest()).collect()
+        let of_intent = |intent: &Intent| {
+            let loaded = intent.versions.iter().map(|version| version.digest());
+            loaded.chain(intent.missing.iter().map(|missing| missing.kept.digest)).collect::<Vec<_>>()
+        };
+        self.intents.values().flat_map(of_intent).collect()
     }
 
     /// What a restart needs to know, by intent.
@@ -449,10 +464,14 @@ impl Snapshot {
             provenance: version.provenance.clone(),
             history: intent.histories.of(version.digest()),
         };
-        let kept = |intent: &Intent| KeptIntent {
-            live: intent.live.as_ref().map(|live| live.digest()),
-            previous: intent.previous.clone(),
-            versions: intent.versions.iter().map(|kept| version(intent, kept)).collect(),
+        let kept = |intent: &Intent| {
+            let mut versions: Vec<KeptVersion> = intent.versions.iter().map(|kept| version(intent, kept)).collect();
+            intent.add_missing(&mut versions);
+            KeptIntent {
+                live: intent.awaited().or_else(|| intent.live.as_ref().map(|live| live.digest())),
+                previous: intent.previous.clone(),
+                versions,
+            }
         };
         self.intents.iter().map(|(id, intent)| (id.as_str().to_owned(), kept(intent))).collect()
     }

@@ -15,11 +15,10 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts, FaultLog};
 use intent_gateway_domain::succession::name_removed;
 use intent_gateway_domain::versions::{
-    ContractAdminError, ContractEvent, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, Whence,
+    ContractAdminError, ContractEvent, LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, Whence,
 };
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -33,12 +32,11 @@ use crate::engine::{Engine, EngineError};
 use crate::failure::LoadError;
 use crate::history::{Doing, Outbox, Provenance};
 use crate::journal::Journal;
-use crate::library::{KeptIntent, KeptVersion, Library, StateError, StoredComponent};
+use crate::library::{Library, StateError, StoredComponent};
 use crate::loading::{self, Prepared, Rejected};
-use crate::missing::Expected;
 use crate::progress::StartProgress;
-use crate::registry::{Addition, Change, FaultSink, Intent, NewVersion, Published, Reports, Snapshot, Version};
-use crate::watch::Folder;
+use crate::registry::{Addition, Change, FaultSink, NewVersion, Published, Reports, Snapshot, Version};
+use crate::watch::{Folder, SpareComponents};
 
 /// Reports of failing versions that may wait for the task that takes them out.
 const FAILING_QUEUE: usize = 64;
@@ -85,11 +83,9 @@ impl Drop for Sandbox {
 pub(crate) struct SandboxState {
     engine: Engine,
     cache: Arc<CompiledCache>,
-    library: Library,
+    pub(crate) library: Library,
     snapshot: ArcSwap<Published>,
     journal: Journal,
-    /// What should be live.
-    pub(crate) expected: Expected,
     clock: Arc<dyn Clock>,
     /// Who has a component examined, and who waits for it.
     queue: LoadQueue,
@@ -160,15 +156,12 @@ impl Sandbox {
         let (failing, reports) = mpsc::channel(FAILING_QUEUE);
         // A child, so that dropping the sandbox ends its tasks and not its owner's.
         let shutdown = shutdown.child_token();
-        let was_live = kept.intents.iter().filter(|(_, kept)| kept.live.is_some()).map(|(name, _)| name.clone());
-        let expected = Expected::of(was_live);
         let inner = Arc::new(SandboxState {
             engine,
             cache: Arc::new(cache),
             library,
             snapshot: ArcSwap::from_pointee(Published::new(Snapshot::default())),
             journal: Journal::default(),
-            expected,
             clock,
             queue: LoadQueue::new(),
             changing: Mutex::new(()),
@@ -179,8 +172,9 @@ impl Sandbox {
             looked_through: CancellationToken::new(),
         });
         let (mut number, of) = (0, kept.intents.values().map(|kept| kept.versions.len()).sum());
+        let spare = Arc::new(SpareComponents::new(watch.clone()));
         for (intent, kept) in kept.intents {
-            inner.restore(&intent, kept, &mut number, of).await;
+            inner.restore(&intent, kept, &spare, &mut number, of).await;
         }
         // What was not taken up then is not to be forgotten.
         if shutdown.is_cancelled() {
@@ -264,7 +258,7 @@ impl SandboxState {
     }
 
     /// Publishes a snapshot whose cues are indexed when they are first asked for.
-    fn publish(&self, next: Snapshot) {
+    pub(crate) fn publish(&self, next: Snapshot) {
         self.snapshot.store(Arc::new(Published::new(next)));
     }
 
@@ -299,7 +293,7 @@ impl SandboxState {
         }
     }
 
-    fn version(&self, prepared: &Prepared, provenance: Provenance) -> Arc<Version> {
+    pub(crate) fn version(&self, prepared: &Prepared, provenance: Provenance) -> Arc<Version> {
         Arc::new(Version::new(
             prepared.contract.clone(),
             provenance,
@@ -475,69 +469,10 @@ impl SandboxState {
     }
 
     /// Keeps compiled code. Without it a restart compiles again, which is no reason to refuse a version.
-    fn cache_compiled(&self, digest: Digest, compiled: &CompiledCode) {
+    pub(crate) fn cache_compiled(&self, digest: Digest, compiled: &CompiledCode) {
         if let Err(error) = self.cache.store(digest, compiled) {
             tracing::warn!(%digest, %error, "the compiled contract could not be cached");
         }
-    }
-
-    /// Takes up what was kept of an intent, as it was kept: no succession rule applies, for it was taken once. Its versions
-    /// follow the `number`th of `of` that are looked at.
-    async fn restore(self: &Arc<Self>, name: &str, kept: KeptIntent, number: &mut usize, of: usize) {
-        let Ok(id) = IntentId::parse(name) else {
-            tracing::warn!(intent = name, "the kept list names no intent; skipped");
-            return;
-        };
-        let mut intent = Intent::default();
-        for KeptVersion { digest, provenance, history } in kept.versions {
-            *number += 1;
-            self.progress.look_at(format!("{id}, {digest}"), *number, of);
-            match self.restore_version(digest, provenance).await {
-                Ok(version) => {
-                    intent.versions.push(version);
-                    intent.histories.restore(digest, history);
-                }
-                Err(reason) => {
-                    self.refuse(reason);
-                }
-            }
-        }
-        intent.previous = kept.previous.into_iter().filter(|digest| intent.version(*digest).is_some()).collect();
-        if let Some(live) = kept.live {
-            intent.live = intent.version(live).cloned();
-            if intent.live.is_none() {
-                // What served cannot any more, for example after an update of the gateway: better the one before than none.
-                intent.live = intent.last_good();
-            }
-        }
-        let mut next = Snapshot::clone(&self.snapshot());
-        next.intents.insert(id, intent);
-        self.publish(next);
-    }
-
-    async fn restore_version(
-        self: &Arc<Self>,
-        digest: Digest,
-        provenance: Provenance,
-    ) -> Result<Arc<Version>, NotPrepared> {
-        let origin = provenance.origin.clone();
-        let inner = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || inner.library.component(digest)).await;
-        let bytes = read.map_err(io::Error::other).flatten().map_err(|error| {
-            Box::new(Rejected {
-                error: LoadError::Unreadable(error),
-                origin: origin.clone(),
-                digest: Some(digest),
-                identity: None,
-            })
-        })?;
-        let prepared = self.prepare(Bytes::from(bytes), origin, &Actor::gateway()).await?;
-        if let Some(compiled) = prepared.to_cache.clone() {
-            let inner = Arc::clone(self);
-            // A failure to cache is logged where it happens, and a panic there costs a later compilation at most.
-            let _ = tokio::task::spawn_blocking(move || inner.cache_compiled(digest, &compiled)).await;
-        }
-        Ok(self.version(&prepared, provenance))
     }
 
     /// Removes from disk what no version needs, unless something could not be restored: then it is left to be looked at.
@@ -595,11 +530,15 @@ impl ContractAdmin for Sandbox {
 
     fn unload<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
         let (inner, intent) = (Arc::clone(&self.inner), intent.to_owned());
-        finish(async move { inner.unload(&intent, by).await.inspect(|()| inner.expected.forget(&intent)) })
+        finish(async move { inner.unload(&intent, by).await })
     }
 
     fn failures(&self) -> Vec<LoadFailure> {
         self.inner.journal.latest()
+    }
+
+    fn missing(&self) -> Vec<MissingVersion> {
+        self.inner.snapshot().missing()
     }
 }
 

@@ -12,7 +12,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -193,6 +193,32 @@ impl Folder {
         if let Err(error @ ContractAdminError::Storage(_)) = self.inner.take(prepared, order).await {
             tracing::error!(%error, "a contract of the folder could not be taken");
         }
+    }
+}
+
+/// The components in the watched folder by their digests, for those that were kept and are gone. The folder is read when the first
+/// is asked for.
+pub(crate) struct SpareComponents {
+    folder: Option<PathBuf>,
+    by_digest: OnceLock<HashMap<Digest, PathBuf>>,
+}
+
+impl SpareComponents {
+    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, by_digest: OnceLock::new() }
+    }
+
+    /// A component of this very content. Blocks.
+    pub(crate) fn find(&self, digest: Digest) -> Option<(PathBuf, Bytes)> {
+        let path = self.by_digest.get_or_init(|| self.read_folder()).get(&digest)?.clone();
+        let (bytes, found) = read(&path).ok()?;
+        (found == digest).then_some((path, bytes))
+    }
+
+    fn read_folder(&self) -> HashMap<Digest, PathBuf> {
+        // A folder that cannot be read is told by whoever watches it.
+        let files = self.folder.as_deref().and_then(|folder| list(folder).ok()).unwrap_or_default();
+        files.into_iter().filter_map(|(path, _)| Some((read(&path).ok()?.1, path))).collect()
     }
 }
 

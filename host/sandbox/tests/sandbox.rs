@@ -464,6 +464,88 @@ async fn damaged_state_is_told() {
     assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::Damaged { .. }))));
 }
 
+impl Place {
+    fn component(&self, digest: Digest) -> PathBuf {
+        self.state.path().join(format!("components/{digest}.wasm"))
+    }
+}
+
+#[tokio::test]
+async fn a_kept_component_that_is_damaged_or_gone_is_taken_anew_from_the_folder() {
+    let place = Place::new();
+    place.put("hostile.wasm", &hostile("1.0.0", "honest"));
+    let mut sandbox = place.start().await;
+    let digest = sandbox.live(INTENT).expect("live").digest();
+    let kept = std::fs::read(place.component(digest)).expect("it is kept");
+    for damage in [Some(&kept[..kept.len() / 2]), Some(b"damaged"), None] {
+        match damage {
+            Some(bytes) => std::fs::write(place.component(digest), bytes).expect("written"),
+            None => std::fs::remove_file(place.component(digest)).expect("removed"),
+        }
+        sandbox = place.restart(sandbox).await;
+        assert_eq!(sandbox.live(INTENT).map(|live| live.digest()), Some(digest));
+        assert!(sandbox.failures().is_empty() && sandbox.missing().is_empty());
+        assert_eq!(std::fs::read(place.component(digest)).expect("it is kept again"), kept);
+    }
+    // A file of another content is none of it.
+    place.put("hostile.wasm", &hostile("1.0.0", "forever"));
+    std::fs::remove_file(place.component(digest)).expect("removed");
+    let sandbox = place.restart(sandbox).await;
+    assert!(sandbox.missing().iter().any(|missing| missing.digest == digest && missing.ought_to_serve));
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_stays_in_the_list_and_comes_back() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
+    let component = std::fs::read(place.component(second)).expect("it is kept");
+    std::fs::remove_file(place.component(second)).expect("removed");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(live(&sandbox), "1.0.0", "the rest serves");
+    let [missing] = &sandbox.missing()[..] else { panic!("one is missing") };
+    assert_eq!((missing.intent.as_str(), missing.digest, missing.origin.clone()), (INTENT, second, upload()));
+    assert_eq!((missing.ought_to_serve, missing.serving.as_deref()), (true, Some("1.0.0")));
+    assert_eq!(missing.code, "COMPONENT_UNREADABLE");
+
+    // A change of something else does not make it forgotten.
+    let inactive = LoadOrder { activate: false, ..order() };
+    load_as(&sandbox, "1.0.1", "honest", inactive).await.expect("it loads");
+    std::fs::write(place.component(second), component).expect("written");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!((live(&sandbox).as_str(), sandbox.missing().len()), ("1.1.0", 0));
+}
+
+#[tokio::test]
+async fn what_is_missing_does_not_come_back_over_somebody_elses_choice() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads").digest;
+    let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
+    let component = std::fs::read(place.component(second)).expect("it is kept");
+    std::fs::remove_file(place.component(second)).expect("removed");
+    let sandbox = place.restart(sandbox).await;
+    load(&sandbox, "1.0.1", "honest").await.expect("it goes live");
+    assert!(!sandbox.missing()[0].ought_to_serve);
+    std::fs::write(place.component(second), component).expect("written");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!((live(&sandbox).as_str(), sandbox.versions().len()), ("1.0.1", 3));
+
+    // All of an intent is missing: it can be given up.
+    for version in sandbox.versions() {
+        std::fs::remove_file(place.component(version.digest)).expect("removed");
+    }
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!((live(&sandbox).as_str(), sandbox.missing().len()), ("", 3));
+    assert_eq!(sandbox.missing().iter().filter(|missing| missing.ought_to_serve).count(), 1);
+    unload(&sandbox).await.expect("it is given up");
+    assert!(sandbox.missing().iter().all(|missing| !missing.ought_to_serve));
+    // Loaded again it is missing no more.
+    assert_eq!(load(&sandbox, "1.0.0", "honest").await.expect("it loads").digest, first);
+    assert_eq!((live(&sandbox).as_str(), sandbox.missing().len()), ("1.0.0", 2));
+}
+
 #[tokio::test]
 async fn an_intent_that_should_be_live_and_is_not_is_missed() {
     let place = Place::new();

@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 28] = [
+pub(crate) const TABLES: [Table; 29] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -188,6 +188,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ["$1, $2, $3, $4, $5, $6, $7, $8"],
         numbers: [0, 1]
     ),
+    table!("installation", ["id", "begun_at_ms"], ["$1, $2"], numbers: [1]),
     table!("chain_starts", ["chain", "number", "hash", "seal"], ["$1, $2, $3, $4"], numbers: [1]),
     table!(
         "ledger",

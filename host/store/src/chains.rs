@@ -17,6 +17,12 @@ use crate::value::{Row, Value};
 
 const START: &str = "SELECT number, hash, seal FROM chain_starts WHERE chain = $1";
 const BEGUN: &str = "SELECT chain FROM chain_starts";
+/// What shows that the audit log has entries: the identity of the store is noted there.
+const BEGUN_INSTALLATION: &str = "SELECT id FROM installation LIMIT 1";
+/// What shows that the ledger has entries: an order that a report has closed, by the name that it has only then. `0` comes after
+/// `/`.
+const REPORTED_ORDER: &str =
+    "SELECT name FROM record_names WHERE kind = 'orders' AND name >= 'past/' AND name < 'past0' LIMIT 1";
 const INSERT: &str = "INSERT INTO chain_starts (chain, number, hash, seal) VALUES ($1, $2, $3, $4)";
 
 /// The keys of both chains.
@@ -92,12 +98,16 @@ impl Chains {
 
     /// The chain from before its first entry on.
     pub(crate) async fn follow(&self, tx: &mut Tx, chain: ChainName) -> Result<ChainCheck, EngineError> {
-        self.check(chain, tx.query(START, vec![chain.as_str().into()]).await?.first())
+        let must_have_entries = !tx.query(shows_entries(chain), Vec::new()).await?.is_empty();
+        let start = tx.query(START, vec![chain.as_str().into()]).await?;
+        Ok(self.check(chain, start.first())?.that_has_entries(must_have_entries))
     }
 
     /// The same outside a transaction.
     pub(crate) async fn read(&self, engine: &Engine, chain: ChainName) -> Result<ChainCheck, EngineError> {
-        self.check(chain, engine.query(START, vec![chain.as_str().into()]).await?.first())
+        let must_have_entries = !engine.query(shows_entries(chain), Vec::new()).await?.is_empty();
+        let start = engine.query(START, vec![chain.as_str().into()]).await?;
+        Ok(self.check(chain, start.first())?.that_has_entries(must_have_entries))
     }
 
     fn check(&self, chain: ChainName, row: Option<&Row>) -> Result<ChainCheck, EngineError> {
@@ -122,6 +132,14 @@ pub(crate) fn require(keys: &ChainKeys) -> Result<&ChainKeys, EngineError> {
         return Err(EngineError::failed("the store was opened without a key, and takes no entries"));
     }
     Ok(keys)
+}
+
+/// The statement that finds what shows that a chain has entries.
+fn shows_entries(chain: ChainName) -> &'static str {
+    match chain {
+        ChainName::Audit => BEGUN_INSTALLATION,
+        ChainName::Ledger => REPORTED_ORDER,
+    }
 }
 
 /// The statement for a chain's last entry.

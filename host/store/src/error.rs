@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use intent_gateway_domain::chain::BrokenChain;
+use intent_gateway_domain::installation::LostState;
 use intent_gateway_domain::store::{Kind, StoreError};
 use intent_gateway_ledger::Fault;
 
@@ -92,6 +93,9 @@ pub enum OpenError {
     /// The certificates for the connection cannot be used.
     #[error("the connection cannot be secured: {0}")]
     Tls(&'static str, #[source] Option<Cause>),
+    /// There is none, and none is to be made.
+    #[error("no gateway has kept anything there: {0}")]
+    Absent(&'static str),
     /// A setting that keeps acknowledged changes safe did not take.
     #[error("the database does not take the setting {setting}: it is {found}, not {wanted}")]
     Setting {
@@ -155,6 +159,9 @@ pub enum BackupError {
         /// The latest that this gateway knows.
         known: u64,
     },
+    /// The backup is of another installation than the place that it is restored to.
+    #[error("the backup is not of this installation")]
+    OtherInstallation(#[source] LostState),
     /// The database holds something; a backup is restored into an empty one.
     #[error("the database is not empty: it holds {0}")]
     NotEmpty(&'static str),

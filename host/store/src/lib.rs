@@ -4,8 +4,9 @@
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
 //! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
 //! keeps faults of contracts; `fleet` keeps leases of gateways and what they count together; `chains` has the keys of
-//! both chains and where they begin, `migrate` brings their tables up to date, `watch` tells when another process changed something, and
-//! `backup` and `restore` move everything from any database to any other.
+//! both chains and where they begin, `migrate` brings their tables up to date, `installation` says whose the database is, `watch`
+//! tells when another process changed something, `check` looks whether it is sound, and `backup` and `restore` move everything from
+//! any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
 //! hold, whole, and refuses every other, whole.
@@ -15,6 +16,7 @@ mod backup;
 mod batching;
 mod chains;
 mod changes;
+mod check;
 mod compact;
 mod desk;
 mod engine;
@@ -23,6 +25,7 @@ mod evidence;
 mod faults;
 mod feed;
 mod fleet;
+mod installation;
 mod journal;
 mod ledger;
 mod location;

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -116,11 +116,17 @@ const STEPS: [Step; 16] = [
         sqlite: include_str!("../migrations/V17__fleet.sqlite.sql"),
         postgres: include_str!("../migrations/V17__fleet.postgres.sql"),
     },
+    Step {
+        name: "V18__installation",
+        both: include_str!("../migrations/V18__installation.sql"),
+        sqlite: include_str!("../migrations/V18__installation.sqlite.sql"),
+        postgres: include_str!("../migrations/V18__installation.postgres.sql"),
+    },
 ];
 
-/// The version of the tables that this gateway knows.
-pub(crate) const VERSION: u64 = STEPS.len() as u64;
-const LAST: SchemaVersion = STEPS.len() as SchemaVersion;
+/// The version of the tables that this gateway knows: that of the last step.
+pub(crate) const VERSION: u64 = 18;
+const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.
 const CHAIN_STARTS: SchemaVersion = 14;
@@ -204,3 +210,14 @@ impl AsyncQuery<Vec<Migration>> for Tx {
 }
 
 impl AsyncMigrate for Tx {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_that_of_the_last_step() {
+        let last = STEPS.last().expect("there are steps").name;
+        assert!(last.starts_with(&format!("V{VERSION}__")), "{last}");
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::installation::Outside;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
@@ -15,7 +16,7 @@ use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TAB
 use crate::engine::Tx;
 use crate::error::BackupError;
 use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
-use crate::{feed, ledger, migrate, tables};
+use crate::{feed, installation, ledger, migrate, tables};
 
 /// Bytes of a line: a record is JSON text within JSON text, which at worst doubles it.
 const LINE_MAX_BYTES: u64 = 2 * DOCUMENT_MAX_BYTES as u64 + 64 * 1024;
@@ -27,12 +28,26 @@ impl SqlStore {
     /// # Errors
     /// [`BackupError`]; the database is still empty then.
     pub async fn restore(&self, from: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
+        self.restore_expected(from, &Outside::default(), now).await
+    }
+
+    /// The same of a backup that must be of the installation that is named outside the store. The store has its identity then.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore), and [`BackupError::OtherInstallation`].
+    pub async fn restore_expected(
+        &self,
+        from: &Path,
+        outside: &Outside,
+        now: Timestamp,
+    ) -> Result<BackupReport, BackupError> {
         let file = File::open(from).await.map_err(|cause| BackupError::File { path: from.to_owned(), cause })?;
         let mut input = Input { path: from, file: BufReader::new(file), digest: Sha256::new(), line: 0 };
         let mut tx = self.engine.write().await?;
         let restored = async {
             expect_empty(&mut tx).await?;
             let end = read_rows(&mut tx, &mut input).await?;
+            outside.check(&installation::read(&mut tx).await?).map_err(BackupError::OtherInstallation)?;
             self.chains.begin_in(&mut tx).await?;
             follow_audit(&mut tx, &self.chains).await?;
             if let Some(fault) = ledger::follow(&mut tx, &self.chains).await?.faults.first() {
@@ -57,13 +72,13 @@ impl SqlStore {
 
 async fn expect_empty(tx: &mut Tx) -> Result<(), BackupError> {
     for table in &TABLES {
-        // A new database has its counters, and the starts of its chains.
-        if !["counters", "chain_starts"].contains(&table.name) && !tx.query(table.first, Vec::new()).await?.is_empty() {
+        if installation::holds_content(table.name) && !tx.query(table.first, Vec::new()).await?.is_empty() {
             return Err(BackupError::NotEmpty(table.name));
         }
     }
-    tx.execute("DELETE FROM counters", Vec::new()).await?;
-    tx.execute("DELETE FROM chain_starts", Vec::new()).await?;
+    for sql in ["DELETE FROM counters", "DELETE FROM chain_starts", "DELETE FROM installation"] {
+        tx.execute(sql, Vec::new()).await?;
+    }
     Ok(())
 }
 

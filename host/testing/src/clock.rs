@@ -20,6 +20,8 @@ pub struct TestClock {
 
 struct State {
     now: Timestamp,
+    /// The time by which things may be forgotten, where a test holds it back.
+    settled: Option<Timestamp>,
     waits: BTreeMap<u64, Waiter>,
     waits_so_far: u64,
 }
@@ -44,7 +46,7 @@ impl TestClock {
     }
 
     fn new(now_ms: u64, jumps: bool) -> Arc<Self> {
-        let state = State { now: Timestamp::from_ms(now_ms), waits: BTreeMap::new(), waits_so_far: 0 };
+        let state = State { now: Timestamp::from_ms(now_ms), settled: None, waits: BTreeMap::new(), waits_so_far: 0 };
         Arc::new(Self { state: Arc::new(Mutex::new(state)), jumps })
     }
 
@@ -56,6 +58,17 @@ impl TestClock {
         let wakers: Vec<Waker> = due.filter_map(|wait| wait.waker.take()).collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// As after a jump forward that nothing has confirmed: what may be forgotten goes by the present time until it is let go.
+    pub fn hold_settled(&self) {
+        let mut state = self.state();
+        state.settled = Some(state.now);
+    }
+
+    /// As when the jump is confirmed.
+    pub fn let_settled_go(&self) {
+        self.state().settled = None;
     }
 
     /// Lets so much time pass.
@@ -92,6 +105,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         self.state().now
+    }
+
+    fn settled(&self) -> Timestamp {
+        let state = self.state();
+        state.settled.unwrap_or(state.now)
     }
 }
 

@@ -9,7 +9,6 @@
 //! PostgreSQL writes in processes of its own, which outlive the gateway's; there it is a kill alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 use std::time::Instant;
 
 use intent_gateway_domain::money::Paise;
@@ -22,7 +21,7 @@ use test_servers::soak;
 
 use super::load::{CONNECTIONS, KnownOrder, Load, external_id, reporter_of};
 use super::{Kept, NO_SMTP, key_of, reporter_entry, seeded, serving};
-use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, built, vault_of};
+use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, serve_after_loss, serve_in, vault_of};
 use crate::onboarding::settings;
 
 /// Who reports.
@@ -106,11 +105,9 @@ impl Subject {
     /// Starts it, with its disk watched if it has one.
     fn start(&self) -> Server {
         let mut command = match self.way {
-            Way::Gateway | Way::Unsynced => {
-                let mut command = Command::new(built("debug/intent-gateway"));
-                command.arg("serve").arg("--config").arg(self.folder.path().join("gateway.toml"));
-                command
-            }
+            Way::Gateway => serve_in(self.folder.path()),
+            // A gateway that has lost its store refuses to start; here it is to show what is missing.
+            Way::Unsynced => serve_after_loss(self.folder.path()),
             Way::Parts | Way::Early => serving::command(self.way == Way::Early, &self.store, self.folder.path()),
         };
         if let Some(disk) = &self.disk {

@@ -54,7 +54,7 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
 }
 
 fn ask_versions(gateway: &Gateway) -> Result<Vec<LoadedVersion>, CommandError> {
-    let LoadedVersions { contracts } = gateway.get(CONTRACTS).map_err(fail)?;
+    let LoadedVersions { contracts, missing: _ } = gateway.get(CONTRACTS).map_err(fail)?;
     Ok(contracts)
 }
 
@@ -62,13 +62,13 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
     let ListArgs { intent, ask } = arguments;
     let gateway = ask.open()?;
     if intent.is_none() {
-        let all = |LoadedVersions { contracts }: &LoadedVersions| show::list(contracts);
+        let all = |LoadedVersions { contracts, missing: _ }: &LoadedVersions| show::list(contracts);
         return tell(gateway.get(CONTRACTS), ask.json, all).map(|_| Verdict::Clean);
     }
     let mut contracts = ask_versions(&gateway)?;
     contracts.retain(|version| intent.as_ref().is_none_or(|intent| version.intent == intent.as_str()));
     if ask.json {
-        print_json(&LoadedVersions { contracts })?;
+        print_json(&json!({ "contracts": contracts }))?;
     } else {
         print(&show::list(&contracts));
     }
@@ -154,12 +154,12 @@ fn document(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
 fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let StatusArgs { ask } = arguments;
     let gateway = ask.open()?;
-    let contracts = ask_versions(&gateway)?;
+    let LoadedVersions { contracts, missing } = gateway.get(CONTRACTS).map_err(fail)?;
     let LoadFailures { failures } = gateway.get(&format!("{CONTRACTS}/failures")).map_err(fail)?;
     if ask.json {
-        print_json(&json!({"contracts": contracts, "failures": failures}))?;
+        print_json(&json!({"contracts": contracts, "missing": missing, "failures": failures}))?;
     } else {
-        print(&show::status(&contracts, &failures, Palette::of_stdout()));
+        print(&show::status(&contracts, &missing, &failures, Palette::of_stdout()));
     }
     Ok(Verdict::Clean)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use intent_gateway_api::contracts::{
-    LoadFailure, LoadOutcome, LoadedVersion, Origin, OriginKind, VersionAct, VersionEvent, Whence,
+    LoadFailure, LoadOutcome, LoadedVersion, MissingVersion, Origin, OriginKind, VersionAct, VersionEvent, Whence,
 };
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -137,7 +137,12 @@ pub(super) fn changed(version: &LoadedVersion, palette: Palette) -> String {
 }
 
 /// One line for each intent, and what was not taken below.
-pub(super) fn status(versions: &[LoadedVersion], failed: &[LoadFailure], palette: Palette) -> String {
+pub(super) fn status(
+    versions: &[LoadedVersion],
+    missing: &[MissingVersion],
+    failed: &[LoadFailure],
+    palette: Palette,
+) -> String {
     let mut intents: BTreeMap<&str, Vec<&LoadedVersion>> = BTreeMap::new();
     for version in versions {
         intents.entry(&version.intent).or_default().push(version);
@@ -161,6 +166,8 @@ pub(super) fn status(versions: &[LoadedVersion], failed: &[LoadFailure], palette
         true => palette.paint(Tone::Doubtful, "no contract is loaded"),
         false => table(["intent", "live", "digest", "loaded", "calls", "faults"], &rows),
     };
+    let gone: String = missing.iter().map(|missing| format!("\n{}", show_missing(missing, palette))).collect();
+    let live = if gone.is_empty() { live } else { format!("{live}\n{gone}") };
     match failed.len() {
         0 => format!("{live}\n\n{}", palette.paint(Tone::Good, "nothing was refused or taken out")),
         failures => {
@@ -168,6 +175,26 @@ pub(super) fn status(versions: &[LoadedVersion], failed: &[LoadFailure], palette
             format!("{live}\n\n{failures}; `intent-gateway contract failures` shows them")
         }
     }
+}
+
+/// What is not there, what serves in its stead, and what brings it back.
+fn show_missing(missing: &MissingVersion, palette: Palette) -> String {
+    let MissingVersion { intent, digest, origin, ought_to_serve, serving, code, message } = missing;
+    let instead = match (ought_to_serve, serving) {
+        (false, _) => "it did not serve".to_owned(),
+        (true, Some(version)) => format!("version {version} serves in its stead"),
+        (true, None) => "THE INTENT IS NOT SERVED".to_owned(),
+    };
+    format!(
+        "{} {} {} ({}): {}; {}. `intent-gateway contract load` with that file brings it back\n  {}",
+        palette.paint(Tone::Bad, "missing"),
+        harmless(intent),
+        short(*digest),
+        harmless(&show_origin(origin)),
+        harmless(&instead),
+        harmless(code),
+        harmless(message)
+    )
 }
 
 /// A paragraph for each failure: its message may be long.
@@ -217,11 +244,27 @@ mod tests {
             version("bb", "auto.fix", "1.1.0", true),
             version("cc", "home.fix", "1.0.0", false),
         ];
-        let text = status(&versions, &[], Palette::PLAIN);
+        let text = status(&versions, &[], &[], Palette::PLAIN);
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(lines[1..3], ["auto.fix 1.1.0 bb0000000000 2 7 1", "home.fix none - 1 - -"]);
         assert!(text.ends_with("nothing was refused or taken out"), "{text}");
+    }
+
+    #[test]
+    fn the_status_names_what_is_missing_and_what_serves_in_its_stead() {
+        let missing = |serving: Option<&str>| MissingVersion {
+            intent: "auto.fix".to_owned(),
+            digest: Digest::of(b"x"),
+            origin: Origin { kind: OriginKind::Folder, name: Some("fix.wasm".to_owned()) },
+            ought_to_serve: true,
+            serving: serving.map(str::to_owned),
+            code: "UNREADABLE".to_owned(),
+            message: "no such file".to_owned(),
+        };
+        let text = status(&[], &[missing(Some("1.0.0"))], &[], Palette::PLAIN);
+        assert!(text.contains("missing auto.fix") && text.contains("version 1.0.0 serves in its stead"), "{text}");
+        assert!(status(&[], &[missing(None)], &[], Palette::PLAIN).contains("THE INTENT IS NOT SERVED"));
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub enum BrokenChain {
     /// The entries from before there were keys are not those that there were.
     #[error("entry {0} is not the last of those from before links were under a key, or is missing")]
     OtherStart(u64),
+    /// There is no entry, and something else that is kept shows that there were some.
+    #[error("no entry is left, although there were some")]
+    Emptied,
 }
 
 impl BrokenChain {
@@ -56,7 +59,7 @@ impl BrokenChain {
             | Self::WithoutKey(entry)
             | Self::UnknownKey(entry)
             | Self::OtherStart(entry) => entry,
-            Self::NoStart | Self::BadStart => 0,
+            Self::NoStart | Self::BadStart | Self::Emptied => 0,
         }
     }
 }
@@ -80,13 +83,20 @@ pub struct ChainCheck {
     number: u64,
     hash: Digest,
     links: Links,
+    must_have_entries: bool,
 }
 
 impl ChainCheck {
     /// From before the first entry: the digest that stands there, the keys that are at hand, and the start as it is kept.
     #[must_use]
     pub fn new(genesis: Digest, keys: ChainKeys, start: Option<ChainStart>) -> Self {
-        Self { keys, start, number: 0, hash: genesis, links: Links::default() }
+        Self { keys, start, number: 0, hash: genesis, links: Links::default(), must_have_entries: false }
+    }
+
+    /// The same of a chain of which something else shows whether it has entries.
+    #[must_use]
+    pub fn that_has_entries(self, must_have_entries: bool) -> Self {
+        Self { must_have_entries, ..self }
     }
 
     /// What is wrong before the first entry.
@@ -149,10 +159,11 @@ impl ChainCheck {
     /// What is wrong after the last entry.
     ///
     /// # Errors
-    /// [`BrokenChain`] when the chain is shorter than it was when its links came under a key.
+    /// [`BrokenChain`] when the chain is shorter than it was when its links came under a key, or was emptied.
     pub fn check_end(&self) -> Result<(), BrokenChain> {
         match &self.start {
             Some(start) if self.number < start.number => Err(BrokenChain::OtherStart(start.number)),
+            _ if self.number == 0 && self.must_have_entries => Err(BrokenChain::Emptied),
             _ => Ok(()),
         }
     }

@@ -104,12 +104,14 @@ pub enum Duty {
     AuditCheck,
     /// Checks all entries of the ledger again and again.
     LedgerCheck,
+    /// Checks everything in the store once a day.
+    StoreCheck,
     /// Forgets counts that gateways share and that are over.
     SharedCounts,
 }
 
 impl Duty {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Probes,
         Self::Sweep,
         Self::UnreportedOrders,
@@ -117,6 +119,7 @@ impl Duty {
         Self::Evidence,
         Self::AuditCheck,
         Self::LedgerCheck,
+        Self::StoreCheck,
         Self::SharedCounts,
     ];
 
@@ -131,6 +134,7 @@ impl Duty {
             Self::Evidence => "evidence",
             Self::AuditCheck => "audit-check",
             Self::LedgerCheck => "ledger-check",
+            Self::StoreCheck => "store-check",
             Self::SharedCounts => "shared-counts",
         }
     }

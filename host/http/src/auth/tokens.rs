@@ -200,7 +200,10 @@ impl Tokens {
         if now > exp.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::Expired);
         }
-        if iat > now.saturating_add(LEEWAY_SECONDS) {
+        // A token of before the clock was set back is no token of the future.
+        if iat > now.saturating_add(LEEWAY_SECONDS)
+            && iat > (self.clock.latest().as_ms() / 1_000).saturating_add(LEEWAY_SECONDS)
+        {
             return Err(TokenError::NotYetValid);
         }
         let session = (role == Role::Partner).then(|| Session {
@@ -237,6 +240,7 @@ pub fn key_id(key: &Secret) -> String {
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use intent_gateway_domain::clock::watch::WatchedClock;
     use intent_gateway_testing::clock::TestClock;
 
     use super::*;
@@ -266,6 +270,23 @@ mod tests {
         let expected =
             Caller { subject, role: Role::Admin, issuer: None, session: None, scopes: None, token_life: HOUR };
         assert_eq!(caller, expected);
+    }
+
+    /// An hour back is no reason to refuse what was issued a moment ago; what no clock here has ever shown is.
+    #[test]
+    fn a_clock_that_is_set_back_refuses_no_token_of_its_own() {
+        let wall = TestClock::at(NOW_MS);
+        let clock = Arc::new(WatchedClock::new(wall.clone()));
+        let tokens = Tokens::new(&[secret('a')], "here", clock.clone()).expect("a usable key");
+        let issued = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
+        let ahead = Tokens::new(&[secret('a')], "here", TestClock::at(NOW_MS + 60_000)).expect("a usable key");
+        let ahead = ahead.issue(Role::Admin, "ops", HOUR).expect("issued");
+        wall.set(NOW_MS - 3_600_000);
+        assert!(clock.look().is_some_and(|jump| jump.by_ms <= -3_590_000));
+        tokens.verify(&issued).expect("it was issued before the jump");
+        assert!(matches!(tokens.verify(&ahead), Err(TokenError::NotYetValid)));
+        wall.set(NOW_MS - 25 * 3_600_000);
+        assert!(matches!(tokens.verify(&issued), Err(TokenError::NotYetValid)), "more than a day explains nothing");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::ContractAdmin;
 use intent_gateway_domain::succession::{Removal, RemovedValue};
 use intent_gateway_domain::versions::{
-    ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, VersionAct, VersionEvent, Whence,
+    ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, VersionAct,
+    VersionEvent, Whence,
 };
 use intent_gateway_testing::catalogue::Catalogue;
 
@@ -83,6 +84,18 @@ impl FakeAdmin {
 }
 
 impl ContractAdmin for FakeAdmin {
+    fn missing(&self) -> Vec<MissingVersion> {
+        vec![MissingVersion {
+            intent: "test.gone".to_owned(),
+            digest: Digest::of(b"gone"),
+            origin: Origin::Folder("gone.wasm".to_owned()),
+            ought_to_serve: true,
+            serving: None,
+            code: "UNREADABLE".to_owned(),
+            message: "the file cannot be read".to_owned(),
+        }]
+    }
+
     fn versions(&self) -> Vec<LoadedVersion> {
         let folder = Origin::Folder("things.wasm".to_owned());
         vec![version_of(digest(), true, folder), version_of(Digest::of(b"known"), false, Origin::Kept)]

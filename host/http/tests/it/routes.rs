@@ -278,6 +278,9 @@ async fn loads_activates_and_unloads_contracts() {
     let gateway_itself = json!({ "role": "gateway", "subject": "gateway" });
     let event = json!({ "at_ms": NOW_MS, "act": "loaded", "whence": "folder", "by": gateway_itself });
     assert_eq!(answer["contracts"][0]["history"], json!([event]));
+    let missing = &answer["missing"][0];
+    assert_eq!((&missing["intent"], &missing["ought_to_serve"]), (&json!("test.gone"), &json!(true)));
+    assert_eq!((&missing["code"], missing.get("serving")), (&json!("UNREADABLE"), None));
     let answer = send(Ask::get("/api/v1/admin/contracts/failures")).await.json();
     assert_eq!(answer["failures"][0]["code"], "ABI_MISMATCH");
 

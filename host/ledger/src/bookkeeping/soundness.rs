@@ -73,8 +73,9 @@ impl Soundness {
 /// # Errors
 /// [`StoreError`] when the store fails; what is wrong with entries is no error, nor that one cannot be read.
 pub async fn verify(books: &dyn Books, anchors: &[Anchor], expected: Option<Mark>) -> Result<Soundness, StoreError> {
-    let (last, _) = books.head().await?;
+    // First what shows that there are entries, then the entries: a first one that comes in between is no contradiction.
     let mut verifier = Verifier::new(books.chain().await?, anchors);
+    let (last, _) = books.head().await?;
     let (mut after, mut seen) = (0, expected.is_none_or(|mark| mark == Mark::from((0, genesis()))));
     while after < last {
         let page = books.stored(after, ENTRIES_READ_MAX).await?;
@@ -103,6 +104,7 @@ pub fn fault_code(fault: &Fault) -> &'static str {
         Fault::Chain(BrokenChain::NoStart) => "START_MISSING",
         Fault::Chain(BrokenChain::BadStart) => "START_CHANGED",
         Fault::Chain(BrokenChain::OtherStart(_)) => "START_DIFFERS",
+        Fault::Chain(BrokenChain::Emptied) => "LEDGER_EMPTIED",
         Fault::Anchor(AnchorFault::Missing(_)) => "ANCHOR_MISSING",
         Fault::Anchor(AnchorFault::Other(_)) => "ANCHOR_DIFFERS",
         Fault::Anchor(AnchorFault::OtherSum(_)) => "ANCHOR_SUM_DIFFERS",

@@ -312,7 +312,14 @@ fn times_are_kept() {
     let left = world.begin(&linking, "asha");
     assert_eq!(block_on(linking.forget_pending()).expect("swept"), 1, "that of the ticket that was used");
     assert_eq!(block_on(linking.forget_pending()).expect("swept"), 0);
+    world.clock.hold_settled();
     world.clock.advance(600_000);
+    assert_eq!(
+        block_on(linking.forget_pending()).expect("swept"),
+        0,
+        "a clock that was just set forward forgets nothing"
+    );
+    world.clock.let_settled_go();
     assert_eq!(block_on(linking.forget_pending()).expect("swept"), 1);
     let query = world.server.consent(&left.location, "asha");
     assert!(matches!(finish(&linking, &query, &left), LinkError::NotUnderWay));

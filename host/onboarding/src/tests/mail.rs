@@ -54,3 +54,15 @@ fn the_platform_team_is_told_of_a_chain_that_was_changed() {
         assert!(mail.text.contains(part), "{}", mail.text);
     }
 }
+
+#[test]
+fn the_platform_team_is_told_of_a_store_that_is_not_sound() {
+    let world = World::new();
+    let problems: Vec<String> = (1..=25).map(|at| format!("NAME_MISSING orders ord_{at}: it is not found")).collect();
+    block_on(world.onboarding.alarm.tell_unsound_store(&problems)).expect("kept to be sent");
+    let [mail] = &world.mails()[..] else { panic!("one mail") };
+    assert_eq!((mail.to.as_str(), mail.subject.as_str()), (TEAM, "The store is not sound"));
+    for part in ["- NAME_MISSING orders ord_20: it is not found\n- and 5 more\n", "`intent-gateway store check`"] {
+        assert!(mail.text.contains(part), "{}", mail.text);
+    }
+}

@@ -3,6 +3,7 @@
 //! Not here: when it is written (`journal`, and the ledger for what was found in completion reports).
 
 mod body;
+mod check;
 mod finding;
 mod page;
 mod receipt;

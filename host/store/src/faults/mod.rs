@@ -3,6 +3,7 @@
 //! Not here: what is told of a fault, and what its input is sealed for (the domain).
 
 mod burst;
+mod check;
 mod journal;
 
 use futures_util::FutureExt as _;
@@ -35,6 +36,8 @@ macro_rules! columns {
          message, place, input_bytes"
     };
 }
+
+use columns;
 
 const LIST: &str = concat!(
     "SELECT ",

@@ -50,6 +50,14 @@ impl Database {
         Some(Self { location: Location::parse(&url).expect("a URL"), engine: Engine::Postgres { url } })
     }
 
+    /// Another one of the same engine.
+    pub(crate) fn another(&self) -> Self {
+        match &self.engine {
+            Engine::Sqlite { .. } => Self::sqlite(),
+            Engine::Postgres { .. } => Self::postgres().expect("it is installed"),
+        }
+    }
+
     pub(crate) async fn open(&self) -> SqlStore {
         SqlStore::open(&self.location, Some(&vault())).await.expect("the database opens")
     }

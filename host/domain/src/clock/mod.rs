@@ -1,5 +1,8 @@
 //! The one way in which time enters the domain.
 
+pub mod peers;
+pub mod watch;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -62,6 +65,21 @@ impl Timestamp {
 pub trait Clock: Send + Sync {
     /// The time of day.
     fn now(&self) -> Timestamp;
+
+    /// The time by which what is old may be forgotten: a clock that was just set forward is not believed at once ([`watch`]).
+    fn settled(&self) -> Timestamp {
+        self.now()
+    }
+
+    /// Whether it was set, and nothing has confirmed the time that it shows since ([`watch`]).
+    fn is_in_doubt(&self) -> bool {
+        false
+    }
+
+    /// The latest time that it has shown: later than [`now`](Self::now) where it was set back ([`watch`]).
+    fn latest(&self) -> Timestamp {
+        self.now()
+    }
 }
 
 /// The machine's clock.

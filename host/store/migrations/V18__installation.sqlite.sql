@@ -1,0 +1,1 @@
+-- Nothing that SQLite says in its own way.
