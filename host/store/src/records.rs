@@ -130,14 +130,15 @@ impl SqlStore {
         }
     }
 
-    /// Whether a change could be kept now: writes, durably, what is there already.
+    /// Whether a change could be kept now: counts this look, durably. Another value each time, for SQLite writes nothing where
+    /// nothing changes.
     ///
     /// # Errors
     /// [`StoreError`], as a change would meet it.
     pub async fn check_writable(&self) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.engine.write().await?;
-            tx.execute("UPDATE counters SET value = value WHERE name = 'changes'", Vec::new()).await?;
+            tx.execute(COUNT_LOOK, Vec::new()).await?;
             tx.commit().await
         };
         write.await.map_err(EngineError::into_store)
@@ -307,6 +308,9 @@ impl Store for SqlStore {
     }
 }
 
+/// Counts the looks whether the store takes writes.
+const COUNT_LOOK: &str = "INSERT INTO counters (name, value) VALUES ('looks', 1) \
+                          ON CONFLICT (name) DO UPDATE SET value = counters.value + 1";
 const AUDIT_PAGE: &str = "SELECT seq, at_ms, role, actor, action, subject, detail, hash FROM audit_log \
                           WHERE seq > $1 ORDER BY seq LIMIT $2";
 const AUDIT_PAGE_OF_SUBJECT: &str = "SELECT seq, at_ms, role, actor, action, subject, detail, hash FROM audit_log \

@@ -31,9 +31,8 @@ async fn a_full_disk_is_told_as_what_it_is_and_searches_go_on() {
     assert_eq!(world.partner.calls(), called, "nobody was called");
     let refused = world.report("BK-1").await;
     assert!(refused.is_outage(), "{refused:?}");
-    let sign_in =
-        world.post("/api/v1/business/sign-up", &json!({"email": "asha@coolcar.example", "business_name": "Cool Car"}));
-    let refused = sign_in.await;
+    let sign_up = json!({"email": "asha@coolcar.example", "business_name": "Cool Car"});
+    let refused = world.post("/api/v1/business/sign-up", &sign_up).await;
     assert!(refused.is_outage(), "{refused:?}");
     // The journal finds out with its first batch; from then on answers say what is not kept.
     let found = eventually("searches do not say what is not kept", &world.gateway, async || {

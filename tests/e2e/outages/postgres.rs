@@ -133,9 +133,9 @@ async fn whatever_happens_to_postgresql_is_told_honestly_and_nothing_acknowledge
         let again = world.report(order).await;
         assert_eq!((again.status, again.body["receipt_id"].as_str()), (200, Some(receipt.as_str())), "{again:?}");
     }
-    let store =
-        SqlStore::open(&Location::parse(&url).expect("an address"), Some(&vault_of(world.gateway.folder.path())));
-    let store = store.await.expect("the store opens");
+    let location = Location::parse(&url).expect("an address");
+    let vault = vault_of(world.gateway.folder.path());
+    let store = SqlStore::open(&location, Some(&vault)).await.expect("the store opens");
     assert!(store.verify_ledger().await.expect("it reads").is_sound());
     let (entries, _) = store.head().await.expect("it reads");
     assert_eq!(entries, reported.len() as u64, "each order is charged once");

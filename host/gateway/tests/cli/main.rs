@@ -221,7 +221,7 @@ fn a_shutdown_is_announced_while_requests_are_still_taken() {
 fn a_disk_that_takes_nothing_is_told_before_anything_begins() {
     let folder = tempfile::tempdir().expect("a folder");
     let limited = |state_dir: &str| {
-        let mut command = gateway(folder.path());
+        let command = gateway(folder.path());
         let program = command.get_program().to_owned();
         let mut limited = Command::new("sh");
         limited.current_dir(folder.path()).stdin(Stdio::null()).args(["-c", "ulimit -f 64 && exec \"$@\"", "sh"]);

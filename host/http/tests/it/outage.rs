@@ -35,7 +35,8 @@ async fn no_route_calls_a_store_that_is_down_a_defect() {
             let ask = Ask::new(method.clone(), &intent).header("content-type", "application/json").role(Role::Admin);
             let answer = gateway.call(ask.header("x-user-id", "asha").body("{}")).await;
             assert_ne!(answer.status.as_u16(), 500, "{method} {path}: {}", answer.text());
-            if answer.status == 503 {
+            // An operation before it took the only contract out of service.
+            if answer.status == 503 && path != "/ready" {
                 seen.insert(format!("{method} {path}"), answer.text().contains("STORE_UNAVAILABLE"));
             }
         }
@@ -46,7 +47,7 @@ async fn no_route_calls_a_store_that_is_down_a_defect() {
         "GET /api/v1/orders",
         "GET /api/v1/admin/audit",
         "GET /api/v1/admin/reviews",
-        "GET /api/v1/business/{account}/manifest",
+        "GET /api/v1/business/tier1/accounts/{account_id}",
     ] {
         assert!(seen.contains_key(route), "{route} needs the store: {seen:#?}");
     }
