@@ -411,7 +411,7 @@ fn parts(
         board,
         counts,
         pace,
-        vault,
+        vault: keys.vault(),
         peer_clocks,
     })
 }
