@@ -27,6 +27,7 @@ pub mod faults;
 pub mod findings;
 pub mod forbidden;
 pub mod golive;
+pub mod growth;
 pub mod health;
 pub mod id;
 pub mod json_schema;

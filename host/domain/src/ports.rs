@@ -21,6 +21,7 @@ use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::error_text::ErrorText;
 use crate::faults::{FaultNote, FaultQuery, KeptFault};
 use crate::findings::{Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount};
+use crate::growth::Shed;
 use crate::health::HealthEvent;
 use crate::id::{IntentId, PartnerId};
 use crate::mail::{Mail, MailError};
@@ -303,6 +304,11 @@ pub trait Journal: Send + Sync {
 
     /// Records a receipt, likewise, under a mark of the user who asked.
     fn keep(&self, receipt: Receipt, user: Option<&User>);
+
+    /// What is not kept at the moment, since the disk is nearly full.
+    fn is_shedding(&self) -> Shed {
+        Shed::Nothing
+    }
 
     /// Is ready when all that was recorded before is kept, or lost.
     fn settle(&self) -> BoxFuture<'_, ()> {

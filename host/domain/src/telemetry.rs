@@ -50,6 +50,9 @@ const ORDERS_IN_DOUBT: &str = "intent_gateway_orders_in_doubt";
 const CHAIN_SOUND: &str = "intent_gateway_chain_sound";
 const QUEUE_LENGTH: &str = "intent_gateway_queue_length";
 const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
+const JOURNAL_NOT_KEPT: &str = "intent_gateway_journal_not_kept_total";
+const DISK_FREE: &str = "intent_gateway_disk_free_bytes";
+const STORE_BYTES: &str = "intent_gateway_store_bytes";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -77,7 +80,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 19] = [
+pub const METRICS: [Metric; 22] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -166,6 +169,14 @@ pub const METRICS: [Metric; 19] = [
         labels: &[],
         help: "Findings and receipts that were lost, because they came too fast or the store failed.",
     },
+    Metric {
+        name: JOURNAL_NOT_KEPT,
+        kind: Kind::Counter,
+        labels: &["what"],
+        help: "Receipts and findings that were not kept on purpose, because the disk of the store is nearly full.",
+    },
+    Metric { name: DISK_FREE, kind: Kind::Gauge, labels: &["place"], help: "Bytes that are free for the gateway." },
+    Metric { name: STORE_BYTES, kind: Kind::Gauge, labels: &["part"], help: "Bytes that the store takes." },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
 
@@ -499,6 +510,23 @@ pub fn queue_length(queue: &'static str, length: usize) {
 /// Records how many findings and receipts were lost since the start.
 pub fn journal_lost(count: u64) {
     counter!(JOURNAL_LOST).absolute(count);
+}
+
+/// Records how many receipts and findings were not kept on purpose since the start.
+pub fn journal_not_kept(receipts: u64, findings: u64) {
+    counter!(JOURNAL_NOT_KEPT, "what" => "receipts").absolute(receipts);
+    counter!(JOURNAL_NOT_KEPT, "what" => "findings").absolute(findings);
+}
+
+/// Records how many bytes are free where something is kept: `state` or `store`.
+pub fn disk_free(place: &'static str, bytes: u64) {
+    gauge!(DISK_FREE, "place" => place).set(precise(bytes));
+}
+
+/// Records how many bytes the database takes, and how many the segments of receipts.
+pub fn store_bytes(database: u64, receipts: u64) {
+    gauge!(STORE_BYTES, "part" => "database").set(precise(database));
+    gauge!(STORE_BYTES, "part" => "receipts").set(precise(receipts));
 }
 
 /// Says which version runs.

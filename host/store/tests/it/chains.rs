@@ -79,7 +79,7 @@ async fn what_an_older_gateway_has_written_holds_and_links_go_on_under_the_key(d
     // As the tables were then.
     let before =
         "DROP TABLE approvals; DROP TABLE chain_starts; DELETE FROM refinery_schema_history WHERE version >= 14;";
-    force(&database, before).await;
+    force(&database, &format!("{} {before}", database.without_segments())).await;
     let store = database.open().await;
     let old = Links { without_key: 2, ..Links::default() };
     assert_eq!(links(&store).await, (old, old));

@@ -188,7 +188,10 @@ async fn what_was_kept_before_stands_in_its_feed(database: Database) {
     store.close().await;
     let older = "DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DELETE FROM counters WHERE name = 'record_changes'; \
                  DELETE FROM refinery_schema_history WHERE version > 11";
-    database.run(&format!("{WITHOUT_USER_DATA} {older}")).await.expect("as it was before");
+    database
+        .run(&format!("{} {WITHOUT_USER_DATA} {older}", database.without_segments()))
+        .await
+        .expect("as it was before");
     let store = database.open().await;
     let feed = orders[0].owner.orchestrator.as_str();
     let (told, last) = states(&store, feed, 0).await;
