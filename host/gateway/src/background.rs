@@ -35,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accesses;
 use crate::chains::{self, ChainGuard};
 use crate::contract_events;
+use crate::disk::{self, DiskWatch};
 use crate::health::{self, Changes, HealthJournal};
 
 /// How often the store is asked for mail that is due.
@@ -75,13 +76,16 @@ pub(crate) struct Work {
     /// What waits to be written to the audit log.
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) chains: ChainGuard,
+    pub(crate) disks: DiskWatch,
 }
 
-/// How long things are kept, milliseconds.
+/// How long things are kept, milliseconds, and how many.
 #[derive(Clone, Copy)]
 pub(crate) struct Keep {
     /// Findings and receipts.
     pub(crate) evidence_ms: u64,
+    /// Findings, but for strikes, are kept up to this number.
+    pub(crate) findings_max: u64,
     /// Closed orders, from their opening on.
     pub(crate) orders_ms: u64,
 }
@@ -106,6 +110,7 @@ impl Background {
             linking,
             accesses,
             chains,
+            disks,
         } = work;
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
@@ -135,6 +140,9 @@ impl Background {
         tasks.spawn("ledger chain", move || chains::guard(ledger.clone(), ChainName::Ledger));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
+        tasks.spawn("disks", move || disk::watch(disks.clone()));
+        let (receipts, time) = (store.clone(), clock.clone());
+        tasks.spawn("receipts", move || disk::bound(receipts.clone(), time.clone(), keep.evidence_ms));
         tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", move || {
@@ -272,6 +280,13 @@ async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep) {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+        }
+        match store.forget_excess_findings(keep.findings_max).await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::info!(forgotten, "the oldest findings were forgotten: there were too many"),
+            Err(error) => {
+                tracing::error!(error = %chain(&error), "findings beyond their number could not be forgotten")
+            }
         }
         match store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
             Ok(0) => {}

@@ -6,6 +6,7 @@ mod accesses;
 mod background;
 mod chains;
 mod contract_events;
+mod disk;
 mod health;
 mod issuer_keys;
 mod linking;

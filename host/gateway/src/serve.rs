@@ -1,5 +1,6 @@
 //! `intent-gateway serve`: puts the parts together, serves, and drains when told to stop.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -45,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 use crate::background::{Background, Keep, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
 use crate::contract_events;
+use crate::disk::DiskWatch;
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
@@ -107,7 +109,17 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let server = address.listen(router(state), draining.clone())?;
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
-    let keep = Keep { evidence_ms: config.evidence.keep_ms(), orders_ms: config.orders.keep_ms() };
+    let keep = Keep {
+        evidence_ms: config.evidence.keep_ms(),
+        findings_max: config.evidence.findings_max,
+        orders_ms: config.orders.keep_ms(),
+    };
+    let disks = DiskWatch {
+        state: config.state_dir.clone(),
+        store: config.store.location(&config.state_dir)?.folder().map(Path::to_owned),
+        thresholds: config.evidence.thresholds(),
+        journal: journal.clone(),
+    };
     let HealthParts { of, journal: health_journal, changes } = health;
     let chains = ChainGuard {
         store: store.clone(),
@@ -118,6 +130,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         check_interval: config.anchors.check_interval(),
     };
     let work = Work {
+        disks,
         chains,
         onboarding,
         clock,
@@ -208,6 +221,7 @@ async fn parts(
     warn_of_development_keys(&keys);
     let vault = keys.vault();
     let store = open_store(config, Some(&vault)).await?;
+    store.bound_receipts(config.evidence.bounds());
     store.begin_chains().await.context("the links of the audit log and of the ledger cannot be put under the key")?;
     let anchors = Arc::new(KeptAnchors::new(&config.anchors, anchor_keys(Some(&vault))));
     let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
@@ -388,6 +402,8 @@ fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>) -> Si
         }
         telemetry::queue_length("journal", journal.waiting());
         telemetry::journal_lost(journal.lost());
+        let (receipts, findings) = journal.not_kept();
+        telemetry::journal_not_kept(receipts, findings);
     })
 }
 

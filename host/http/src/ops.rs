@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use intent_gateway_api::operations::{Health, Readiness};
+use intent_gateway_domain::growth::Shed;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -16,6 +17,9 @@ use crate::wire;
 
 /// A proxy stands in front that the configuration does not name.
 const UNTRUSTED_PROXY: &str = "UNTRUSTED_PROXY";
+/// The disk of the store is nearly full.
+const RECEIPTS_NOT_KEPT: &str = "RECEIPTS_NOT_KEPT";
+const FINDINGS_NOT_KEPT: &str = "FINDINGS_NOT_KEPT";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(health)).routes(routes!(ready)).routes(routes!(openapi))
@@ -28,7 +32,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     responses((status = 200, description = "The process serves", body = Health))
 )]
 async fn health(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    let warnings = app.proxies.is_evident().then(|| UNTRUSTED_PROXY.to_owned()).into_iter().collect();
+    let shed: &[&str] = match app.searcher.journal.is_shedding() {
+        Shed::Nothing => &[],
+        Shed::Receipts => &[RECEIPTS_NOT_KEPT],
+        Shed::ReceiptsAndFindings => &[RECEIPTS_NOT_KEPT, FINDINGS_NOT_KEPT],
+    };
+    let proxy = app.proxies.is_evident().then_some(UNTRUSTED_PROXY);
+    let warnings = proxy.into_iter().chain(shed.iter().copied()).map(str::to_owned).collect();
     let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), warnings };
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
 }
