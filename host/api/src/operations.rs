@@ -13,7 +13,8 @@ pub struct Health {
     /// Version of the gateway.
     pub version: String,
     /// What the operator should look at, by code. `UNTRUSTED_PROXY`: requests came through a proxy, and `server.trusted_proxies` is
-    /// 0, so that all clients share the limit on requests without a token.
+    /// 0, so that all clients share the limit on requests without a token. `RECEIPTS_NOT_KEPT`, `FINDINGS_NOT_KEPT`: the disk of the
+    /// store is nearly full, so that receipts of rankings, and findings of searches and calls, are not kept.
     pub warnings: Vec<String>,
 }
 

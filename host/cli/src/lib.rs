@@ -33,6 +33,7 @@ mod search;
 mod shell;
 mod store_check;
 mod store_command;
+mod store_size;
 mod terminal;
 mod token;
 mod user;

@@ -149,7 +149,7 @@ fn show_receipt(receipt: &Receipt) -> String {
     sections.join("\n\n")
 }
 
-fn show_time(at: Timestamp) -> String {
+pub(crate) fn show_time(at: Timestamp) -> String {
     at.to_jiff().map_or_else(|| format!("{} ms", at.as_ms()), |at| at.to_string())
 }
 

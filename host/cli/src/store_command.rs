@@ -9,14 +9,14 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::vault::Vault;
-use intent_gateway_store::{BackupReport, Compacted, SqlStore, compact};
+use intent_gateway_store::{BackupReport, BackupScope, Compacted, SqlStore, compact};
 use serde_json::json;
 
 use crate::arguments::FileArg;
 use crate::audit::AnchorArgs;
 use crate::outcome::{CommandError, print_json};
 use crate::terminal::table;
-use crate::{complain, print, store_check};
+use crate::{complain, print, store_check, store_size};
 use intent_gateway_config::{Config, Keys, look_outside, open_store, open_to_restore, put_own_anchors_aside};
 
 /// Back up, restore, check and compact the store: SQLite or PostgreSQL, as the configuration says.
@@ -28,11 +28,14 @@ pub(crate) enum StoreCommand {
         sealed can be opened with the same `auth.master_key` only: keep that, too, and elsewhere.\n\n\
         Example:\n  intent-gateway store backup \"backup-$(date +%F).jsonl\" --config gateway.toml"
     )]
-    Backup(TransferArgs),
+    Backup(BackupArgs),
     /// Restore a backup into an empty store. Either all of it is there afterwards, or nothing is.
     #[command(after_help = "No gateway may serve on the store meanwhile.\n\n\
         Example:\n  intent-gateway store restore backup.jsonl --config gateway.toml")]
     Restore(TransferArgs),
+    /// Tell what takes the room: table by table, and segment by segment of receipts.
+    #[command(after_help = "Example:\n  intent-gateway store size --config gateway.toml")]
+    Size(CompactArgs),
     /// Look whether everything that the store holds is as it must be: its file, the audit log and the ledger with their anchors, every
     /// record with its columns, names and feed, everything sealed, what refers to what, findings, receipts.
     #[command(
@@ -43,7 +46,7 @@ pub(crate) enum StoreCommand {
         intent-gateway store check --all --json --config gateway.toml"
     )]
     Check(CheckArgs),
-    /// Write SQLite's file anew, so that it holds no trace of what was deleted. Gateways that serve on it wait meanwhile.
+    /// Write SQLite's files anew, so that they hold no trace of what was deleted. Gateways that serve on them wait meanwhile.
     #[command(after_help = "Example:\n  intent-gateway store compact --config gateway.toml")]
     Compact(CompactArgs),
 }
@@ -58,6 +61,16 @@ pub(crate) struct TransferArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BackupArgs {
+    #[command(flatten)]
+    transfer: TransferArgs,
+    /// Leave receipts of rankings out, which are most of a store. A report whose order the gateway has not seen is then compared
+    /// with nothing after a restore, and no ranking can be replayed.
+    #[arg(long)]
+    without_receipts: bool,
 }
 
 #[derive(Args, Debug)]
@@ -87,9 +100,10 @@ impl StoreCommand {
     /// Where the configuration is.
     pub(crate) fn file(&self) -> &FileArg {
         match self {
-            Self::Backup(arguments) | Self::Restore(arguments) => &arguments.config,
+            Self::Backup(arguments) => &arguments.transfer.config,
+            Self::Restore(arguments) => &arguments.config,
             Self::Check(arguments) => &arguments.config,
-            Self::Compact(arguments) => &arguments.config,
+            Self::Size(arguments) | Self::Compact(arguments) => &arguments.config,
         }
     }
 }
@@ -105,6 +119,7 @@ pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()>
         StoreCommand::Check(arguments) => {
             with_store(config, async |store| store_check::check(store, config, arguments).await)
         }
+        StoreCommand::Size(arguments) => with_store(config, async |store| store_size::show(store, arguments.json).await),
         StoreCommand::Compact(arguments) => compact_file(config, arguments.json),
     }
 }
@@ -134,9 +149,11 @@ fn with_opened(
     })
 }
 
-async fn back_up(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
+async fn back_up(store: &SqlStore, arguments: &BackupArgs) -> anyhow::Result<()> {
+    let BackupArgs { transfer: TransferArgs { backup, json, .. }, without_receipts } = arguments;
     let begun = Instant::now();
-    let report = store.backup(backup, SystemClock.now()).await.context("nothing was backed up")?;
+    let scope = if *without_receipts { BackupScope::WithoutReceipts } else { BackupScope::Everything };
+    let report = store.backup_in(scope, backup, SystemClock.now()).await.context("nothing was backed up")?;
     tell(&report, *json, &format!("{} backed up in {:.1} s", backup.display(), begun.elapsed().as_secs_f64()))
 }
 
@@ -159,21 +176,25 @@ async fn restore(
 /// Tells what went through, table by table.
 fn tell(report: &BackupReport, json: bool, done: &str) -> anyhow::Result<()> {
     if json {
-        return print_json(&json!({"rows": report.rows, "sha256": report.digest})).map_err(CommandError::into_error);
+        let told = json!({"rows": report.rows, "sha256": report.digest, "receipts": report.has_receipts});
+        return print_json(&told).map_err(CommandError::into_error);
+    }
+    if !report.has_receipts {
+        complain("receipts of rankings are not in this backup: it was made without them");
     }
     let rows: Vec<[String; 2]> = report.rows.iter().map(|(table, rows)| [table.clone(), rows.to_string()]).collect();
     print(&format!("{}\nsha256  {}\n{done}", table(["table", "rows"], &rows), report.digest));
     Ok(())
 }
 
-/// Writes the file anew. The store is not opened for that: nothing of the tables has to be known.
+/// Writes the files anew. The store is not opened for that: nothing of the tables has to be known.
 fn compact_file(config: &Config, json: bool) -> anyhow::Result<()> {
     let location = config.store.location(&config.state_dir)?;
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("no runtime")?;
-    let compacted = runtime.block_on(compact(&location)).context("the file was not written anew")?;
+    let compacted = runtime.block_on(compact(&location)).context("not all files were written anew")?;
     let Compacted { before, after, is_log_empty } =
         compacted.context("the store is on PostgreSQL: let its operator run `VACUUM FULL`")?;
-    ensure!(is_log_empty, "the file was written anew, but its log is not empty: a gateway was reading. Run it again");
+    ensure!(is_log_empty, "the files were written anew, but a log is not empty: a gateway was reading. Run it again");
     if json {
         return print_json(&json!({"bytes_before": before, "bytes_after": after})).map_err(CommandError::into_error);
     }

@@ -1,7 +1,9 @@
 //! `[platform]` and `[store]`: what the platform is called from outside, and where its records are.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
+use intent_gateway_domain::growth::{DiskThresholds, ReceiptBounds, SEGMENT_MIN_BYTES, SEGMENTS_OF_A_BOUND};
 use intent_gateway_domain::installation::InstallationId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
@@ -90,11 +92,33 @@ const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
 pub struct EvidenceSection {
     /// How long; a completion report that comes later is compared with nothing.
     pub(crate) keep_days: u64,
+    /// How much room receipts take; the oldest go first.
+    pub(crate) receipts_max_bytes: u64,
+    /// How many findings are kept; the oldest go first, but for strikes.
+    pub findings_max: u64,
+    /// Receipts are not kept while less is free on the disk of the store.
+    pub(crate) receipts_free_min_bytes: u64,
+    /// Findings of searches and calls are not kept while less is free there.
+    pub(crate) findings_free_min_bytes: u64,
 }
+
+const GIB: u64 = 1024 * 1024 * 1024;
+/// Bounds of `evidence.receipts_max_bytes`: a few segments, and more than a disk has.
+const RECEIPTS_BYTES: RangeInclusive<u64> = SEGMENTS_OF_A_BOUND * SEGMENT_MIN_BYTES..=1 << 50;
+/// Bounds of `evidence.findings_max`: those that a partner's list shows, and more than a disk has.
+const FINDINGS: RangeInclusive<u64> = 10_000..=1_000_000_000;
 
 impl Default for EvidenceSection {
     fn default() -> Self {
-        Self { keep_days: 90 }
+        Self {
+            keep_days: 90,
+            // Half of the smallest disk that is usual for a server: three million searches of one partner.
+            receipts_max_bytes: 20 * GIB,
+            // About two gigabytes.
+            findings_max: 2_000_000,
+            receipts_free_min_bytes: GIB,
+            findings_free_min_bytes: GIB / 4,
+        }
     }
 }
 
@@ -103,9 +127,32 @@ impl EvidenceSection {
         self.keep_days * MS_PER_DAY
     }
 
+    /// How many receipts are kept.
+    pub fn bounds(&self) -> ReceiptBounds {
+        ReceiptBounds { keep_ms: self.keep_ms(), max_bytes: self.receipts_max_bytes }
+    }
+
+    /// What is not kept when the disk is nearly full.
+    pub fn thresholds(&self) -> DiskThresholds {
+        DiskThresholds { receipts: self.receipts_free_min_bytes, findings: self.findings_free_min_bytes }
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
-        if !(1..=KEEP_MAX_DAYS).contains(&self.keep_days) {
-            problems.push(format!("`evidence.keep_days` is {}; expected 1 to {KEEP_MAX_DAYS}", self.keep_days));
+        let mut expect = |key: &str, found: u64, bounds: RangeInclusive<u64>| {
+            if !bounds.contains(&found) {
+                let (min, max) = bounds.into_inner();
+                problems.push(format!("`evidence.{key}` is {found}; expected {min} to {max}"));
+            }
+        };
+        expect("keep_days", self.keep_days, 1..=KEEP_MAX_DAYS);
+        expect("receipts_max_bytes", self.receipts_max_bytes, RECEIPTS_BYTES);
+        expect("findings_max", self.findings_max, FINDINGS);
+        if self.findings_free_min_bytes > self.receipts_free_min_bytes {
+            problems.push(format!(
+                "`evidence.findings_free_min_bytes` is {}; expected no more than `evidence.receipts_free_min_bytes`, which is {}: \
+                 receipts are given up first",
+                self.findings_free_min_bytes, self.receipts_free_min_bytes
+            ));
         }
     }
 }

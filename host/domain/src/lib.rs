@@ -30,6 +30,7 @@ pub mod findings;
 pub mod fleet;
 pub mod forbidden;
 pub mod golive;
+pub mod growth;
 pub mod health;
 pub mod id;
 pub mod installation;

@@ -21,6 +21,7 @@ use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::error_text::ErrorText;
 use crate::faults::{FaultNote, FaultQuery, KeptFault};
 use crate::findings::{Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount};
+use crate::growth::Shed;
 use crate::health::HealthEvent;
 use crate::id::{IntentId, PartnerId};
 use crate::mail::{Mail, MailError};
@@ -310,6 +311,11 @@ pub trait Journal: Send + Sync {
     /// Whether what is recorded now is expected to be kept. It is not while the store takes nothing, or more comes than it takes.
     fn is_keeping(&self) -> bool {
         true
+    }
+
+    /// What is not kept at the moment, since the disk is nearly full.
+    fn is_shedding(&self) -> Shed {
+        Shed::Nothing
     }
 
     /// Is ready when all that was recorded before is kept, or lost.

@@ -64,6 +64,9 @@ const TASK_IN_ORDER: &str = "intent_gateway_task_in_order";
 const GATEWAYS_LIVE: &str = "intent_gateway_gateways_live";
 const DUTY_HELD: &str = "intent_gateway_duty_held";
 const UNSHARED_CALLS: &str = "intent_gateway_unshared_calls_total";
+const JOURNAL_NOT_KEPT: &str = "intent_gateway_journal_not_kept_total";
+const DISK_FREE: &str = "intent_gateway_disk_free_bytes";
+const STORE_BYTES: &str = "intent_gateway_store_bytes";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -91,7 +94,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 31] = [
+pub const METRICS: [Metric; 34] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -247,6 +250,14 @@ pub const METRICS: [Metric; 31] = [
         labels: &[],
         help: "Calls of users that this gateway counted alone, for the store did not count them in time.",
     },
+    Metric {
+        name: JOURNAL_NOT_KEPT,
+        kind: Kind::Counter,
+        labels: &["what"],
+        help: "Receipts and findings that were not kept on purpose, because the disk of the store is nearly full.",
+    },
+    Metric { name: DISK_FREE, kind: Kind::Gauge, labels: &["place"], help: "Bytes that are free for the gateway." },
+    Metric { name: STORE_BYTES, kind: Kind::Gauge, labels: &["part"], help: "Bytes that the store takes." },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
 
@@ -623,6 +634,23 @@ pub fn duty_held(duty: Duty, is_held: bool) {
 /// Counts a call of a user that other gateways do not know of.
 pub fn count_unshared_call() {
     counter!(UNSHARED_CALLS).increment(1);
+}
+
+/// Records how many receipts and findings were not kept on purpose since the start.
+pub fn journal_not_kept(receipts: u64, findings: u64) {
+    counter!(JOURNAL_NOT_KEPT, "what" => "receipts").absolute(receipts);
+    counter!(JOURNAL_NOT_KEPT, "what" => "findings").absolute(findings);
+}
+
+/// Records how many bytes are free where something is kept: `state` or `store`.
+pub fn disk_free(place: &'static str, bytes: u64) {
+    gauge!(DISK_FREE, "place" => place).set(precise(bytes));
+}
+
+/// Records how many bytes the database takes, and how many the segments of receipts.
+pub fn store_bytes(database: u64, receipts: u64) {
+    gauge!(STORE_BYTES, "part" => "database").set(precise(database));
+    gauge!(STORE_BYTES, "part" => "receipts").set(precise(receipts));
 }
 
 /// Says which version runs.

@@ -45,6 +45,7 @@ use crate::chains::{self, ChainGuard};
 use crate::checks::{self, StoreGuard};
 use crate::clocks::{self, Clocks};
 use crate::contract_events;
+use crate::disk::{self, DiskWatch};
 use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
 use crate::readiness::{ReadinessWatch, TaskRounds};
@@ -110,6 +111,7 @@ pub(crate) struct Work {
     pub(crate) board: Arc<TaskBoard>,
     pub(crate) checks: StoreGuard,
     pub(crate) clocks: Clocks,
+    pub(crate) disks: DiskWatch,
     pub(crate) membership: Membership,
     pub(crate) sharing: SharedParts,
 }
@@ -123,11 +125,13 @@ pub(crate) struct SharedParts {
     pub(crate) pace: Option<Arc<Pace>>,
 }
 
-/// How long things are kept, milliseconds.
+/// How long things are kept, milliseconds, and how many.
 #[derive(Clone, Copy)]
 pub(crate) struct Keep {
     /// Findings and receipts.
     pub(crate) evidence_ms: u64,
+    /// Findings, but for strikes, are kept up to this number.
+    pub(crate) findings_max: u64,
     /// Closed orders, from their opening on.
     pub(crate) orders_ms: u64,
 }
@@ -163,6 +167,7 @@ impl Background {
             sharing,
             checks,
             clocks,
+            disks,
         } = work;
         let duties = membership.duties();
         let membership = Arc::new(Mutex::new(membership));
@@ -221,6 +226,11 @@ impl Background {
         tasks.spawn("store check", check_due, move |rounds| checks::guard(checks.clone(), rounds));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
+        tasks.spawn("disks", SECONDS_DUE, move |rounds| disk::watch(disks.clone(), rounds));
+        let (receipts, time) = (store.clone(), clock.clone());
+        tasks.spawn("receipts", SWEEP_DUE, move |rounds| {
+            disk::bound(receipts.clone(), time.clone(), keep.evidence_ms, rounds)
+        });
         let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: HOURLY_DUE };
         tasks.spawn_duty("evidence", &duties, work, move |rounds| {
             forget(clock.clone(), evidence.clone(), keep, rounds)
@@ -410,13 +420,19 @@ async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
 
 async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep, rounds: TaskRounds) {
     let evidence = store.forget(clock.settled().minus_ms(keep.evidence_ms)).await;
+    let excess = store.forget_excess_findings(keep.findings_max).await;
     let faults = store.forget_faults(clock.settled().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
     let orders = forget_orders(&*store, clock.settled().minus_ms(keep.orders_ms)).await;
-    rounds.note(evidence.is_ok() && faults.is_ok() && orders.is_ok());
+    rounds.note(evidence.is_ok() && excess.is_ok() && faults.is_ok() && orders.is_ok());
     match evidence {
         Ok(0) => {}
         Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
         Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+    }
+    match excess {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "the oldest findings were forgotten: there were too many"),
+        Err(error) => tracing::error!(error = %chain(&error), "findings beyond their number could not be forgotten"),
     }
     match faults {
         Ok(0) => {}

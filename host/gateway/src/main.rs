@@ -8,6 +8,7 @@ mod chains;
 mod checks;
 mod clocks;
 mod contract_events;
+mod disk;
 mod fleet;
 mod health;
 mod issuer_keys;

@@ -1,5 +1,6 @@
 //! `intent-gateway serve`: puts the parts together, serves, and drains when told to stop.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +55,7 @@ use crate::chains::{ChainGuard, KeptAnchors};
 use crate::checks::StoreGuard;
 use crate::clocks::Clocks;
 use crate::contract_events;
+use crate::disk::DiskWatch;
 use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
@@ -146,7 +148,17 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     drain.serving.cancel();
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
-    let keep = Keep { evidence_ms: config.evidence.keep_ms(), orders_ms: config.orders.keep_ms() };
+    let keep = Keep {
+        evidence_ms: config.evidence.keep_ms(),
+        findings_max: config.evidence.findings_max,
+        orders_ms: config.orders.keep_ms(),
+    };
+    let disks = DiskWatch {
+        state: config.state_dir.clone(),
+        store: config.store.location(&config.state_dir)?.folder().map(Path::to_owned),
+        thresholds: config.evidence.thresholds(),
+        journal: journal.clone(),
+    };
     let HealthParts { of, journal: health_journal, changes } = health;
     let checks = StoreGuard {
         store: store.clone(),
@@ -167,6 +179,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         fleet: fleet.clone(),
     };
     let work = Work {
+        disks,
         chains,
         checks,
         clocks: Clocks { own: watched, store: store.clone(), partners: peer_clocks },
@@ -282,6 +295,7 @@ fn parts(
     drain: &Drain,
     fleet: &Fleet,
 ) -> anyhow::Result<RunningParts> {
+    store.bound_receipts(config.evidence.bounds());
     let anchors_file = config.anchors.file(&config.state_dir);
     let anchors = Arc::new(KeptAnchors::new(anchors_file, anchor_keys(Some(&keys.vault()))));
     let partners = PartnerClient::of_fleet(&config.partner_client, fleet.clone());
@@ -491,6 +505,8 @@ fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>, calle
         telemetry::queue_length("journal", journal.waiting());
         telemetry::queue_length("ends of calls", caller.unsettled.len());
         telemetry::journal_lost(journal.lost());
+        let (receipts, findings) = journal.not_kept();
+        telemetry::journal_not_kept(receipts, findings);
     })
 }
 

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use intent_gateway_api::operations::{Health, Liveness, Readiness, ReadyTrouble};
+use intent_gateway_domain::growth::Shed;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -16,6 +17,9 @@ use crate::wire;
 
 /// A proxy stands in front that the configuration does not name.
 const UNTRUSTED_PROXY: &str = "UNTRUSTED_PROXY";
+/// The disk of the store is nearly full.
+const RECEIPTS_NOT_KEPT: &str = "RECEIPTS_NOT_KEPT";
+const FINDINGS_NOT_KEPT: &str = "FINDINGS_NOT_KEPT";
 
 /// The machine's clock was set, and nothing has confirmed the time that it shows since.
 const CLOCK_WAS_SET: &str = "CLOCK_WAS_SET";
@@ -35,7 +39,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     responses((status = 200, description = "The process serves", body = Health))
 )]
 async fn health(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    let known = [(app.proxies.is_evident(), UNTRUSTED_PROXY), (app.searcher.clock.is_in_doubt(), CLOCK_WAS_SET)];
+    let shed = app.searcher.journal.is_shedding();
+    let known = [
+        (app.proxies.is_evident(), UNTRUSTED_PROXY),
+        (app.searcher.clock.is_in_doubt(), CLOCK_WAS_SET),
+        (shed != Shed::Nothing, RECEIPTS_NOT_KEPT),
+        (shed == Shed::ReceiptsAndFindings, FINDINGS_NOT_KEPT),
+    ];
     let warnings = known.into_iter().filter_map(|(is_so, warning)| is_so.then(|| warning.to_owned())).collect();
     let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), warnings };
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)

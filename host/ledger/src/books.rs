@@ -144,7 +144,8 @@ pub struct KnownOrder {
     /// The entry that last booked it, whether or not it was taken back since.
     pub booked: Option<Entry>,
     /// What the partner's options were in the latest rankings of the request, newest first, at most
-    /// [`RANKINGS_OF_REQUEST_MAX`](intent_gateway_domain::receipt::RANKINGS_OF_REQUEST_MAX).
+    /// [`RANKINGS_OF_REQUEST_MAX`](intent_gateway_domain::receipt::RANKINGS_OF_REQUEST_MAX). Empty where the report was booked or its
+    /// order is known: it is not compared with them then.
     pub quoted: Vec<QuotedOptions>,
     /// The order that the gateway has seen opened, and that the report is about.
     pub ordered: Option<Box<ReportedOrder>>,

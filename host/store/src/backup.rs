@@ -2,7 +2,8 @@
 //!
 //! The file is lines of JSON: a header, one line for each row, and an end with the number of rows and the SHA-256
 //! digest of every byte before it. It holds what the database holds: marks and sealed secrets, never a plain one.
-//! All rows are of one moment, while the gateway goes on serving and writing.
+//! All rows are of one moment, while the gateway goes on serving and writing. On SQLite, where receipts lie in files of their own,
+//! those that were kept by then are in it; of a segment that is forgotten meanwhile, the rest is not.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,6 +40,13 @@ pub(crate) struct Header {
     /// Version of the tables that the rows come from.
     pub(crate) schema_version: u64,
     pub(crate) made_at_ms: Timestamp,
+    /// Whether receipts of rankings are in it.
+    #[serde(default = "holds_receipts")]
+    pub(crate) receipts: bool,
+}
+
+fn holds_receipts() -> bool {
+    true
 }
 
 /// A line of a row.
@@ -72,12 +80,23 @@ pub struct BackupReport {
     pub rows: BTreeMap<String, u64>,
     /// Digest of the file but for its last line, which holds this digest.
     pub digest: Digest,
+    /// Whether receipts of rankings were put into it.
+    pub has_receipts: bool,
 }
 
-impl From<End> for BackupReport {
-    fn from(end: End) -> Self {
-        Self { rows: end.rows, digest: end.sha256 }
+impl BackupReport {
+    pub(crate) fn new(end: End, has_receipts: bool) -> Self {
+        Self { rows: end.rows, digest: end.sha256, has_receipts }
     }
+}
+
+/// What is put into a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupScope {
+    /// All of it.
+    Everything,
+    /// All but receipts of rankings, which are most of a store and nothing that money or people depend on.
+    WithoutReceipts,
 }
 
 /// A table as a backup sees it: its rows in order of its key.
@@ -92,9 +111,18 @@ pub(crate) struct Table {
     /// The columns that may hold nothing.
     optional: &'static [usize],
     width: usize,
-    rows_at_once: u32,
-    page: &'static str,
+    pub(crate) rows_at_once: u32,
+    pub(crate) page: &'static str,
     pub(crate) first: &'static str,
+    pub(crate) insert: &'static str,
+    /// Of receipts: how PostgreSQL reads and writes those that lie in segments.
+    pub(crate) in_segments: Option<SegmentStatements>,
+}
+
+/// Statements for rows in segments on PostgreSQL. In the files of SQLite the tables are called as in the database.
+#[derive(Clone, Copy)]
+pub(crate) struct SegmentStatements {
+    pub(crate) page: &'static str,
     pub(crate) insert: &'static str,
 }
 
@@ -134,6 +162,7 @@ const NO_TABLE: Table = Table {
     page: "",
     first: "",
     insert: "",
+    in_segments: None,
 };
 
 macro_rules! records {
@@ -148,8 +177,21 @@ macro_rules! records {
     };
 }
 
-/// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 29] = [
+const RECEIPTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
+    page: "SELECT number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark FROM segment_receipts \
+           WHERE number > $1 ORDER BY number LIMIT $2",
+    insert: "INSERT INTO segment_receipts (number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+};
+const PARTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
+    page: "SELECT receipt, place, partner, request_id, intent, at_ms, shown, quoted, body FROM segment_receipt_parts \
+           WHERE (receipt, place) > ($1, $2) ORDER BY receipt, place LIMIT $3",
+    insert: "INSERT INTO segment_receipt_parts (receipt, place, partner, request_id, intent, at_ms, shown, quoted, body) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+};
+
+/// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
+pub(crate) const TABLES: [Table; 30] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -213,22 +255,28 @@ pub(crate) const TABLES: [Table; 29] = [
         numbers: [0, 1, 12],
         optional: [5, 6, 11, 12, 13]
     ),
-    table!(
+    Table {
+        in_segments: Some(RECEIPTS_IN_SEGMENTS),
+        ..table!(
         "receipts",
         ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body", "user_mark"],
         ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"],
         numbers: [0, 2],
         bytes: [8],
         optional: [9]
-    ),
-    table!(
+        )
+    },
+    Table {
+        in_segments: Some(PARTS_IN_SEGMENTS),
+        ..table!(
         "receipt_parts",
         key ["receipt", "place"] page "$1, $2", "$3",
         ["receipt", "place", "partner", "request_id", "intent", "at_ms", "shown", "quoted", "body"],
         ["$1, $2, $3, $4, $5, $6, $7, $8, $9"],
         numbers: [0, 1, 5, 6],
         bytes: [7, 8]
-    ),
+        )
+    },
     Table {
         rows_at_once: FILES_PAGE,
         ..table!(
@@ -261,14 +309,17 @@ impl Table {
     }
 
     /// The key before that of every row.
-    fn before_all(&self) -> Vec<Value> {
+    pub(crate) fn before_all(&self) -> Vec<Value> {
         // Texts that are keys are not empty, and numbers count from 1, or from 0 after one that does.
         (0..self.key).map(|at| if self.numbers.contains(&at) { 0_u32.into() } else { "".into() }).collect()
     }
 
-    /// The key of a row.
-    fn key_of(&self, row: &[Value]) -> Result<Vec<Value>, EngineError> {
-        row.get(..self.key).map(<[_]>::to_vec).ok_or_else(|| EngineError::failed("a row has no key"))
+    /// Rows of the table, with the key of the last of them; none where there are no more.
+    pub(crate) fn advance(&self, rows: Vec<Row>, after: &mut Vec<Value>) -> Result<Option<Vec<Row>>, EngineError> {
+        let Some(last) = rows.last() else { return Ok(None) };
+        let key = last.0.get(..self.key).map(<[_]>::to_vec);
+        *after = key.ok_or_else(|| EngineError::failed("a row has no key"))?;
+        Ok(Some(rows))
     }
 }
 
@@ -278,10 +329,18 @@ impl SqlStore {
     /// # Errors
     /// [`BackupError`] when the file is there already or cannot be written, or the engine fails; a file begun is removed.
     pub async fn backup(&self, to: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
+        self.backup_in(BackupScope::Everything, to, now).await
+    }
+
+    /// Backs the database up, or a part of it, into a new file.
+    ///
+    /// # Errors
+    /// As [`backup`](Self::backup).
+    pub async fn backup_in(&self, scope: BackupScope, to: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
         let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
         let file =
             OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(to).await.map_err(file_error)?;
-        let written = self.write_backup(file, to, now).await;
+        let written = self.write_backup(file, to, scope, now).await;
         if written.is_err() {
             // What went wrong before is what the caller has to know.
             let _ = tokio::fs::remove_file(to).await;
@@ -289,11 +348,17 @@ impl SqlStore {
         written
     }
 
-    async fn write_backup(&self, file: File, to: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
+    async fn write_backup(
+        &self,
+        file: File,
+        to: &Path,
+        scope: BackupScope,
+        now: Timestamp,
+    ) -> Result<BackupReport, BackupError> {
         let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
         let mut tx = self.engine.read().await?;
         let mut output = Output { file: BufWriter::new(file), digest: Sha256::new() };
-        let written = write_rows(&mut tx, &mut output, now).await;
+        let written = self.write_rows(&mut tx, &mut output, scope, now).await;
         tx.rollback().await;
         let rows = written.map_err(|error| match error {
             WriteError::File(cause) => file_error(cause),
@@ -310,7 +375,7 @@ impl SqlStore {
             File::open(folder.unwrap_or(Path::new("."))).await?.sync_all().await
         };
         finish.await.map_err(file_error)?;
-        Ok(end.into())
+        Ok(BackupReport::new(end, scope == BackupScope::Everything))
     }
 }
 
@@ -352,33 +417,78 @@ fn line_of(value: &impl Serialize) -> Result<Vec<u8>, std::io::Error> {
     Ok(line)
 }
 
-async fn write_rows(tx: &mut Tx, output: &mut Output, now: Timestamp) -> Result<BTreeMap<String, u64>, WriteError> {
-    let header = Header {
-        format: FORMAT.to_owned(),
-        format_version: FORMAT_VERSION,
-        schema_version: migrate::VERSION,
-        made_at_ms: now,
-    };
-    output.line(&header).await?;
-    let mut counts = BTreeMap::new();
-    for table in &TABLES {
-        let mut after = table.before_all();
-        loop {
-            let mut values = after.clone();
-            values.push(table.rows_at_once.into());
-            let rows = tx.query(table.page, values).await?;
-            if rows.is_empty() {
-                break;
+impl SqlStore {
+    async fn write_rows(
+        &self,
+        tx: &mut Tx,
+        output: &mut Output,
+        scope: BackupScope,
+        now: Timestamp,
+    ) -> Result<BTreeMap<String, u64>, WriteError> {
+        let header = Header {
+            format: FORMAT.to_owned(),
+            format_version: FORMAT_VERSION,
+            schema_version: migrate::VERSION,
+            made_at_ms: now,
+            receipts: scope == BackupScope::Everything,
+        };
+        output.line(&header).await?;
+        let files = self.segment_ends().await?;
+        let mut counts = BTreeMap::new();
+        for table in &TABLES {
+            if table.in_segments.is_some() && scope == BackupScope::WithoutReceipts {
+                continue;
             }
-            for values in rows.into_iter().map(Row::into_values) {
-                after = table.key_of(&values)?;
-                let row = values.into_iter().map(cell).collect();
-                output.line(&Line { table: table.name.to_owned(), row }).await?;
-                *counts.entry(table.name.to_owned()).or_insert(0) += 1;
+            let mut written = 0;
+            let mut after = table.before_all();
+            while let Some(rows) = next_page(tx, table, table.page, &mut after).await? {
+                written += write_page(output, table, rows).await?;
+            }
+            match (&*tx, table.in_segments) {
+                (_, None) => {}
+                (Tx::Postgres(_), Some(statements)) => {
+                    let mut after = table.before_all();
+                    while let Some(rows) = next_page(tx, table, statements.page, &mut after).await? {
+                        written += write_page(output, table, rows).await?;
+                    }
+                }
+                (Tx::Sqlite(_), Some(_)) => {
+                    for end in &files {
+                        let mut after = table.before_all();
+                        while let Some(rows) = self.page_of_file(*end, table, &mut after).await? {
+                            written += write_page(output, table, rows).await?;
+                        }
+                    }
+                }
+            }
+            if written > 0 {
+                counts.insert(table.name.to_owned(), written);
             }
         }
+        Ok(counts)
     }
-    Ok(counts)
+}
+
+/// The next rows of a table, and the key of the last of them; none where there are no more.
+async fn next_page(
+    tx: &mut Tx,
+    table: &Table,
+    page: &'static str,
+    after: &mut Vec<Value>,
+) -> Result<Option<Vec<Row>>, EngineError> {
+    let mut values = after.clone();
+    values.push(table.rows_at_once.into());
+    table.advance(tx.query(page, values).await?, after)
+}
+
+async fn write_page(output: &mut Output, table: &Table, rows: Vec<Row>) -> Result<u64, std::io::Error> {
+    let mut written = 0;
+    for row in rows {
+        let row = row.into_values().into_iter().map(cell).collect();
+        output.line(&Line { table: table.name.to_owned(), row }).await?;
+        written += 1;
+    }
+    Ok(written)
 }
 
 fn cell(value: Value) -> Cell {

@@ -27,7 +27,8 @@ const MAIL: &str = "SELECT id, sealed FROM mail WHERE id > $1 ORDER BY id LIMIT 
 const COUNTERS: &str = "SELECT name, value FROM counters ORDER BY name";
 const LAST_CHANGE: &str = "SELECT COALESCE(MAX(number), 0) FROM record_changes";
 /// The counters that every store has from its first start on.
-const COUNTERS_NEEDED: [&str; 5] = ["changes", "contract_faults", "findings", "receipts", "record_changes"];
+const COUNTERS_NEEDED: [&str; 6] =
+    ["changes", "contract_faults", "findings", "receipt_segments", "receipts", "record_changes"];
 
 /// Rows of a table that must have one in another. The statement gives, after a key, each row's key and its counterpart's, which is
 /// missing where there is none.

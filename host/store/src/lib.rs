@@ -2,8 +2,8 @@
 //!
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
-//! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
-//! keeps faults of contracts; `fleet` keeps leases of gateways and what they count together; `chains` has the keys of
+//! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; receipts lie in
+//! `receipts`, a segment of time each; `faults` takes and keeps faults of contracts; `fleet` keeps leases of gateways and what they count together; `chains` has the keys of
 //! both chains and where they begin, `migrate` brings their tables up to date, `installation` says whose the database is, `watch`
 //! tells when another process changed something, `check` looks whether it is sound, and `backup` and `restore` move everything from
 //! any database to any other.
@@ -31,16 +31,18 @@ mod ledger;
 mod location;
 mod migrate;
 mod postgres;
+mod receipts;
 mod records;
 mod reseal;
 mod restore;
 mod retry;
+mod size;
 mod sqlite;
 mod tables;
 mod value;
 mod watch;
 
-pub use backup::BackupReport;
+pub use backup::{BackupReport, BackupScope};
 pub use compact::{Compacted, compact};
 pub use desk::{Desk, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
@@ -48,4 +50,6 @@ pub use faults::FaultJournal;
 pub use fleet::counts::CallCounts;
 pub use journal::Journal;
 pub use location::Location;
+pub use receipts::SegmentSize;
 pub use records::SqlStore;
+pub use size::{StoreBytes, StoreSize};

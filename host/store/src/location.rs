@@ -55,6 +55,17 @@ impl Location {
         }
     }
 
+    /// The folder of a file; none where it is a server.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.0 {
+            Kind::Sqlite(path) => {
+                Some(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+            }
+            Kind::Postgres(_) => None,
+        }
+    }
+
     pub(crate) fn place(&self) -> StorePlace<'_> {
         match &self.0 {
             Kind::Sqlite(path) => StorePlace::Sqlite(path),

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 17] = [
+const STEPS: [Step; 18] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -109,6 +109,12 @@ const STEPS: [Step; 17] = [
         both: include_str!("../migrations/V15__approvals.sql"),
         sqlite: include_str!("../migrations/V15__approvals.sqlite.sql"),
         postgres: include_str!("../migrations/V15__approvals.postgres.sql"),
+    },
+    Step {
+        name: "V16__receipt_segments",
+        both: include_str!("../migrations/V16__receipt_segments.sql"),
+        sqlite: include_str!("../migrations/V16__receipt_segments.sqlite.sql"),
+        postgres: include_str!("../migrations/V16__receipt_segments.postgres.sql"),
     },
     Step {
         name: "V17__fleet",

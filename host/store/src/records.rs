@@ -9,6 +9,7 @@ use intent_gateway_domain::audit::{AuditDraft, AuditEntry};
 use intent_gateway_domain::chain::{ChainCheck, ChainKeys};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::growth::ReceiptBounds;
 use intent_gateway_domain::store::{
     Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, Newest,
     OutgoingMail, Store, StoreError, Write,
@@ -20,6 +21,8 @@ use crate::changes::Changes;
 use crate::engine::{Engine, Patience, Tx};
 use crate::error::{BackupError, EngineError, OpenError};
 use crate::location::Location;
+use crate::receipts::{self, Receipts};
+use crate::sqlite::OpenSegments;
 use crate::value::{Row, Value};
 use crate::watch::Watch;
 use crate::{feed, migrate, tables};
@@ -37,6 +40,7 @@ const CHANGE_PARTS_MAX: usize = 1_000;
 pub struct SqlStore {
     pub(crate) engine: Engine,
     pub(crate) chains: Chains,
+    pub(crate) receipts: Receipts,
     changes: Changes,
     watch: Watch,
 }
@@ -78,9 +82,16 @@ impl SqlStore {
             chains.begin(&engine).await?;
         }
         engine.warn_of_loss().await?;
+        let receipts = Receipts::open(location, Patience::default())?;
+        receipts::tell_of_strangers(&engine, &receipts).await?;
         let watch = Watch::start(engine.clone()).await?;
         let changes = Changes::open(engine.clone(), chains.audit.clone());
-        Ok(Self { changes, engine, chains, watch })
+        Ok(Self { changes, engine, chains, receipts, watch })
+    }
+
+    /// Says how many receipts are kept, which whoever serves has to say once. Otherwise nothing bounds their room.
+    pub fn bound_receipts(&self, bounds: ReceiptBounds) {
+        self.receipts.set_bounds(bounds);
     }
 
     /// Begins to put the links of the audit log and of the ledger under the key, if somebody without a key was the first to open the
@@ -94,10 +105,11 @@ impl SqlStore {
 
     /// Closes the database in good order. Dropping is as safe and leaves the tidying to the next who opens it.
     pub async fn close(self) {
-        let Self { engine, chains: _, changes, watch } = self;
+        let Self { engine, chains: _, receipts, changes, watch } = self;
         changes.close().await;
         drop(changes);
         watch.stop().await;
+        receipts.close().await;
         engine.close().await;
     }
 
@@ -112,7 +124,7 @@ impl SqlStore {
         head
     }
 
-    /// Has SQLite look through its file for damage: each page, each index against its table. PostgreSQL looks after its
+    /// Has SQLite look through its files for damage, those of receipts included: each page, each index against its table. PostgreSQL looks after its
     /// own files; there is nothing to ask it.
     ///
     /// # Errors
@@ -124,10 +136,20 @@ impl SqlStore {
         let mut tx = self.engine.read().await?;
         let found = tx.query("PRAGMA integrity_check", Vec::new()).await;
         tx.rollback().await;
-        match found?.first().map(|row| row.text(0)).transpose()?.as_deref() {
-            Some("ok") => Ok(()),
-            found => Err(BackupError::FileDamaged(found.unwrap_or("nothing was said").to_owned())),
+        let mut found = found?;
+        for known in receipts::kept(&self.engine).await? {
+            let number = known.segment.number;
+            let look = move |segments: &mut OpenSegments| segments.ask(number, "PRAGMA integrity_check");
+            // A file that is missing holds nothing, and was removed by hand.
+            found.extend(self.receipts.files()?.read(look).await?.unwrap_or_default());
         }
+        for row in found {
+            match row.text(0)?.as_str() {
+                "ok" => {}
+                damage => return Err(BackupError::FileDamaged(damage.to_owned())),
+            }
+        }
+        Ok(())
     }
 
     /// Whether a change could be kept now: counts this look, durably. Another value each time, for SQLite writes nothing where

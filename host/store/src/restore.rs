@@ -15,6 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TABLES};
 use crate::engine::Tx;
 use crate::error::BackupError;
+use crate::receipts::Restoring;
 use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
 use crate::{feed, installation, ledger, migrate, tables};
 
@@ -44,26 +45,32 @@ impl SqlStore {
         let file = File::open(from).await.map_err(|cause| BackupError::File { path: from.to_owned(), cause })?;
         let mut input = Input { path: from, file: BufReader::new(file), digest: Sha256::new(), line: 0 };
         let mut tx = self.engine.write().await?;
+        let mut receipts = Restoring::into(self);
         let restored = async {
             expect_empty(&mut tx).await?;
-            let end = read_rows(&mut tx, &mut input).await?;
+            let (end, has_receipts) = read_rows(&mut tx, &mut input, &mut receipts).await?;
             outside.check(&installation::read(&mut tx).await?).map_err(BackupError::OtherInstallation)?;
+            receipts.finish(&mut tx).await?;
             self.chains.begin_in(&mut tx).await?;
             follow_audit(&mut tx, &self.chains).await?;
             if let Some(fault) = ledger::follow(&mut tx, &self.chains).await?.faults.first() {
                 return Err(BackupError::Ledger(*fault));
             }
             feed::begin_anew(&mut tx, now).await?;
-            Ok((tables::count_change(&mut tx).await?, end))
+            Ok((tables::count_change(&mut tx).await?, BackupReport::new(end, has_receipts)))
         };
         match restored.await {
-            Ok((count, end)) => {
-                tx.commit().await?;
+            Ok((count, report)) => {
+                if let Err(error) = tx.commit().await {
+                    receipts.give_up().await;
+                    return Err(error.into());
+                }
                 self.moved_to(count);
-                Ok(end.into())
+                Ok(report)
             }
             Err(error) => {
                 tx.rollback().await;
+                receipts.give_up().await;
                 Err(error)
             }
         }
@@ -75,6 +82,9 @@ async fn expect_empty(tx: &mut Tx) -> Result<(), BackupError> {
         if installation::holds_content(table.name) && !tx.query(table.first, Vec::new()).await?.is_empty() {
             return Err(BackupError::NotEmpty(table.name));
         }
+    }
+    if !tx.query("SELECT number FROM receipt_segments LIMIT 1", Vec::new()).await?.is_empty() {
+        return Err(BackupError::NotEmpty("receipts"));
     }
     for sql in ["DELETE FROM counters", "DELETE FROM chain_starts", "DELETE FROM installation"] {
         tx.execute(sql, Vec::new()).await?;
@@ -122,7 +132,12 @@ enum RowOrEnd {
     End(End),
 }
 
-async fn read_rows(tx: &mut Tx, input: &mut Input<'_>) -> Result<End, BackupError> {
+/// The last line, and whether receipts were put into the backup.
+async fn read_rows(
+    tx: &mut Tx,
+    input: &mut Input<'_>,
+    receipts: &mut Restoring<'_>,
+) -> Result<(End, bool), BackupError> {
     let line = input.next().await?;
     let header: Header = input.parse(&line)?;
     check(&header, input)?;
@@ -132,19 +147,21 @@ async fn read_rows(tx: &mut Tx, input: &mut Input<'_>) -> Result<End, BackupErro
         let line = input.next().await?;
         let Line { table: name, row } = match input.parse(&line)? {
             RowOrEnd::Row(row) => row,
-            RowOrEnd::End(end) => return finish(end, counts, input).await,
+            RowOrEnd::End(end) => return finish(end, counts, input).await.map(|end| (end, header.receipts)),
         };
         input.digest.update(&line);
         let table = TABLES.iter().find(|table| table.name == name);
         let table = table.ok_or_else(|| input.say_damaged("there is no table of that name"))?;
         let values = table.values(row).ok_or_else(|| input.say_damaged("the row has another form than its table"))?;
-        tx.execute(table.insert, values).await?;
+        if let Some(values) = receipts.take(tx, table, values).await? {
+            tx.execute(table.insert, values).await?;
+        }
         *counts.entry(name).or_insert(0) += 1;
     }
 }
 
 fn check(header: &Header, input: &Input<'_>) -> Result<(), BackupError> {
-    let Header { format, format_version, schema_version, made_at_ms: _ } = header;
+    let Header { format, format_version, schema_version, made_at_ms: _, receipts: _ } = header;
     if format != FORMAT {
         return Err(input.say_damaged("the file is no backup of an intent gateway"));
     }

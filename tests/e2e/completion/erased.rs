@@ -65,7 +65,7 @@ async fn a_user_is_erased_and_the_order_is_still_charged_once() {
 
     let (_, exported) = user(&gateway, &["export"]);
     let state = gateway.folder.path().join("state");
-    assert_eq!(traces(&state, &[SAID]), [SAID], "it is in the receipt");
+    assert_eq!(traces(&state.join("gateway-receipts"), &[SAID]), [SAID], "it is in the receipt, and that in a segment");
     assert_eq!(exported["orders"][0]["order"], booked.body["order"]["id"], "{exported}");
     assert_eq!(exported["receipts"][0]["receipt"], found["receipt"]);
     assert!(!user(&gateway, &["erase"]).0, "it asks for --yes");

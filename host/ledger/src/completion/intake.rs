@@ -283,18 +283,20 @@ impl Intake {
         let (Some(intent), Ok(text)) = (intent, std::str::from_utf8(body)) else {
             return IntakeError::Refused(refusal);
         };
-        let quoted = match (external_id, &request_id) {
+        let known = match (external_id, &request_id) {
             (Some(external_id), Some(request_id)) => {
                 let order = ReportKey { partner: partner.clone(), intent: intent.clone(), external_id };
                 let asked = OrderQuery { order, request_id: request_id.clone() };
                 match self.desk.look_up(asked).await {
-                    Ok(known) => known.quoted,
+                    Ok(known) => known,
                     Err(error) => return error.into(),
                 }
             }
-            _ => Vec::new(),
+            _ => KnownOrder::default(),
         };
-        let Some((contract, _)) = self.judge_of(&intent, &quoted) else { return IntakeError::Refused(refusal) };
+        let of_order = known.ordered.and_then(|ordered| self.contracts.find_loaded(ordered.order.contract));
+        let judge = of_order.or_else(|| self.judge_of(&intent, &known.quoted).map(|(contract, _)| contract));
+        let Some(contract) = judge else { return IntakeError::Refused(refusal) };
         let context = CallContext { request_id: request_id.unwrap_or_default(), now };
         match contract.check_completion(&context, text, About::default()).await {
             Err(ContractError::Refused(Refusal { violations, .. })) => {

@@ -1,13 +1,16 @@
-//! What is kept of findings and of rankings, over either engine: read here, written by `page`.
+//! What is kept of findings, over either engine, and in which form receipts are kept.
 //!
-//! Not here: when it is written (`journal`, and the ledger for what was found in completion reports).
+//! Not here: when it is written (`journal`, and the ledger for what was found in completion reports), and where receipts lie
+//! (`receipts`).
 
 mod body;
 mod check;
 mod finding;
-mod page;
+mod keeping;
 mod receipt;
 mod user;
+
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -19,27 +22,31 @@ use intent_gateway_domain::findings::{
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::Evidence;
-use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX};
+use intent_gateway_domain::receipt::KeptReceipt;
 use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
-use crate::engine::{Engine, Tx};
+use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::receipts::give_way;
 use crate::records::SqlStore;
 use crate::value::Value;
 
 pub(crate) use finding::values as finding_values;
-pub(crate) use page::{EvidencePage, keep_findings_on_postgres, keep_findings_on_sqlite};
-pub(crate) use receipt::read_quoted;
+pub(crate) use keeping::{keep_findings_on_postgres, keep_findings_on_sqlite};
+pub(crate) use receipt::{ReceiptRows, read_quoted, read_shown, receipt, rows as receipt_rows};
+
+/// The columns of receipts.
+pub(crate) mod receipt_columns {
+    pub(crate) use super::receipt::{AT_MS, columns, part_columns};
+}
 
 /// Findings and identifiers of one answer, at most, whatever the caller asks for.
 const READ_MAX: u32 = 1_000;
 /// Findings that a count by day looks at.
 const COUNTED_MAX: u32 = 100_000;
-/// Findings forgotten in one transaction.
-const FINDINGS_FORGOTTEN_AT_ONCE: u32 = 1_000;
-/// Receipts forgotten in one transaction: their bodies are overwritten, and nobody else writes meanwhile.
-const RECEIPTS_FORGOTTEN_AT_ONCE: u32 = 50;
+/// Findings forgotten in one transaction. Nobody else writes meanwhile.
+const FINDINGS_FORGOTTEN_AT_ONCE: u32 = 200;
 
 const FINDINGS: &str = concat!(
     "SELECT ",
@@ -84,20 +91,12 @@ const STRIKES: &str = concat!(
     finding::columns!(),
     " FROM findings WHERE severity = 'strike' AND number > $1 AND at_ms >= $2 ORDER BY number LIMIT $3"
 );
-const RECEIPT: &str = concat!("SELECT ", receipt::columns!(), " FROM receipts WHERE id = $1");
-const PARTS: &str =
-    concat!("SELECT ", receipt::part_columns!(), " FROM receipt_parts WHERE receipt = $1 ORDER BY place");
-const QUOTED: &str = "SELECT quoted FROM receipt_parts WHERE partner = $2 AND \
-                      receipt = (SELECT number FROM receipts WHERE id = $1)";
-const RECEIPTS_OF: &str = "SELECT id FROM receipts WHERE request_id = $1 ORDER BY at_ms DESC, number DESC LIMIT $2";
-/// By their numbers, which is how they lie: an index for what is asked when values are removed would cost every search.
-const RECENT_RECEIPTS: &str = "SELECT id FROM (SELECT number, id, intent FROM receipts ORDER BY number DESC LIMIT $1) AS latest \
-                               WHERE intent = $2 ORDER BY number DESC LIMIT $3";
-const FORGET_FINDINGS: &str = "DELETE FROM findings WHERE number IN (SELECT number FROM findings WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
-/// The same receipts as the next: nobody else writes in between.
-const FORGET_PARTS: &str = "DELETE FROM receipt_parts WHERE receipt IN \
-                            (SELECT number FROM receipts WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
-const FORGET_RECEIPTS: &str = "DELETE FROM receipts WHERE number IN (SELECT number FROM receipts WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
+/// Those before the highest number that is not kept any more. Strikes count towards a suspension: they go by their age alone.
+const FORGET_EXCESS: &str = "DELETE FROM findings WHERE number IN (SELECT number FROM findings WHERE number <= $1 \
+                             AND severity <> 'strike' ORDER BY number LIMIT $2)";
+const FORGET_OLD: &str = "DELETE FROM findings WHERE number IN \
+                          (SELECT number FROM findings WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
+const LAST_FINDING: &str = "SELECT value FROM counters WHERE name = 'findings'";
 
 /// Text that both engines keep, cut to a length. A NUL character, which PostgreSQL cannot keep, is replaced.
 fn keepable(text: &str, max_bytes: usize) -> String {
@@ -127,44 +126,45 @@ fn texts(texts: &[&str]) -> Value {
 }
 
 impl SqlStore {
-    async fn read_receipt(&self, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
-        let mut tx = self.engine.read().await?;
-        let read = receipt_of(&mut tx, id).await;
-        tx.rollback().await;
-        read
-    }
-
-    async fn forget_in_chunks(&self, before: Timestamp) -> Result<u64, EngineError> {
+    /// Forgets findings, a few at a time: who reports must not wait for it. How many there were.
+    async fn forget_findings(&self, sql: &'static str, bound: Value) -> Result<u64, EngineError> {
         let mut forgotten = 0;
         loop {
-            let values = || vec![time(before), FINDINGS_FORGOTTEN_AT_ONCE.into()];
+            let begun = Instant::now();
             let mut tx = self.engine.write().await?;
-            let rows = tx.execute(FORGET_FINDINGS, values()).await?;
+            let rows = tx.execute(sql, vec![bound.clone(), FINDINGS_FORGOTTEN_AT_ONCE.into()]).await?;
             tx.commit().await?;
             forgotten += rows;
             if rows < u64::from(FINDINGS_FORGOTTEN_AT_ONCE) {
-                break;
-            }
-        }
-        loop {
-            let values = || vec![time(before), RECEIPTS_FORGOTTEN_AT_ONCE.into()];
-            let mut tx = self.engine.write().await?;
-            tx.execute(FORGET_PARTS, values()).await?;
-            let rows = tx.execute(FORGET_RECEIPTS, values()).await?;
-            tx.commit().await?;
-            forgotten += rows;
-            if rows < u64::from(RECEIPTS_FORGOTTEN_AT_ONCE) {
                 return Ok(forgotten);
             }
+            give_way(begun).await;
         }
     }
-}
 
-async fn receipt_of(tx: &mut Tx, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
-    let rows = tx.query(RECEIPT, vec![keepable_name(id).into()]).await?;
-    let Some(header) = rows.first() else { return Ok(None) };
-    let parts = tx.query(PARTS, vec![header.integer(0)?.into()]).await?;
-    receipt::receipt(header, &parts).map(Some)
+    /// Forgets the oldest findings that exceed a number; how many there were. Strikes stay.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the engine fails; what was forgotten by then is.
+    pub async fn forget_excess_findings(&self, max: u64) -> Result<u64, StoreError> {
+        let forget = async {
+            let rows = self.engine.query(LAST_FINDING, Vec::new()).await?;
+            // Numbers are given one after the other, so this bounds how many there are.
+            let last = rows.first().map_or(Ok(0), |row| row.number(0))?;
+            match last.saturating_sub(max) {
+                0 => Ok(0),
+                end => self.forget_findings(FORGET_EXCESS, number(end)).await,
+            }
+        };
+        forget.await.map_err(EngineError::into_store)
+    }
+
+    async fn forget_old(&self, before: Timestamp) -> Result<u64, EngineError> {
+        // The segments first: they are the most, and cost the least.
+        let segments = self.forget_whole(before).await?;
+        let findings = self.forget_findings(FORGET_OLD, time(before)).await?;
+        Ok(segments + findings + self.forget_receipts_of_before(before).await?)
+    }
 }
 
 impl Evidence for SqlStore {
@@ -238,21 +238,13 @@ impl Evidence for SqlStore {
         self.read_receipt(id).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
-    /// In one question, and of the one partner's shown options alone: every call of a tool asks it.
     fn option<'a>(
         &'a self,
         receipt: &'a str,
         partner: &'a PartnerId,
         number: u32,
     ) -> BoxFuture<'a, Result<Option<Box<RawValue>>, StoreError>> {
-        let read = async move {
-            let values = vec![keepable_name(receipt).into(), partner.as_str().into()];
-            match self.engine.query(QUOTED, values).await?.first() {
-                Some(part) => receipt::read_shown(part, number),
-                None => Ok(None),
-            }
-        };
-        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+        self.read_option(receipt, partner, number).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
     fn recent_receipts<'a>(
@@ -260,22 +252,15 @@ impl Evidence for SqlStore {
         intent: &'a IntentId,
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
-        let read = async move {
-            let values = vec![RECEIPTS_LOOKED_THROUGH_MAX.into(), intent.as_str().into(), limit.min(READ_MAX).into()];
-            self.engine.query(RECENT_RECEIPTS, values).await?.iter().map(|row| row.text(0)).collect()
-        };
-        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+        self.read_recent(intent, limit.min(READ_MAX)).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
-        let read = async move {
-            let values = vec![keepable_name(request_id).into(), limit.min(READ_MAX).into()];
-            self.engine.query(RECEIPTS_OF, values).await?.iter().map(|row| row.text(0)).collect()
-        };
-        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+        let found = self.read_of_request(request_id, limit.min(READ_MAX));
+        found.map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
     fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.forget_in_chunks(before).map(|done| done.map_err(EngineError::into_store)).boxed()
+        self.forget_old(before).map(|done| done.map_err(EngineError::into_store)).boxed()
     }
 }

@@ -26,7 +26,7 @@ macro_rules! columns {
         "number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark"
     };
 }
-pub(super) use columns;
+pub(crate) use columns;
 
 /// Those of a partner's answer that [`receipt`] reads.
 macro_rules! part_columns {
@@ -34,7 +34,10 @@ macro_rules! part_columns {
         "partner, quoted, body"
     };
 }
-pub(super) use part_columns;
+pub(crate) use part_columns;
+
+/// Where the time stands in [`ReceiptRows::header`].
+pub(crate) const AT_MS: usize = 1;
 
 /// Bytes of the shown options of one partner and ranking that a report is compared with: a hundred times what one has.
 /// An option beyond is kept, and not compared with.
@@ -42,11 +45,11 @@ const QUOTED_MAX_BYTES: usize = 256 * 1024;
 
 /// A receipt as rows, without the number that the store gives it.
 pub(crate) struct ReceiptRows {
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The columns of `receipts` after the number.
-    pub(super) header: Vec<Value>,
+    pub(crate) header: Vec<Value>,
     /// The columns of `receipt_parts` after the receipt's number, for each part.
-    pub(super) parts: Vec<Vec<Value>>,
+    pub(crate) parts: Vec<Vec<Value>>,
 }
 
 /// What a receipt's own body holds.
@@ -155,7 +158,7 @@ fn split(payload: ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, V
 }
 
 /// A receipt out of its rows. An erased one has an empty body, which no other has.
-pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<KeptReceipt, EngineError> {
+pub(crate) fn receipt(header: &Row, parts: &[Row]) -> Result<KeptReceipt, EngineError> {
     let body = header.bytes(8)?;
     if body.is_empty() {
         return Ok(KeptReceipt::Erased);
@@ -191,19 +194,19 @@ fn payload(part: &Row) -> Result<ReceiptPayload, EngineError> {
 }
 
 /// One of the shown options out of a part, of which the row holds these alone.
-pub(super) fn read_shown(part: &Row, number: u32) -> Result<Option<Box<RawValue>>, EngineError> {
+pub(crate) fn read_shown(part: &Row, number: u32) -> Result<Option<Box<RawValue>>, EngineError> {
     let options: Vec<ReceiptCandidate> = unpack(part.bytes(0)?)?;
     Ok(options.into_iter().find(|option| option.number == number).map(|option| option.json))
 }
 
-/// What a partner has quoted, out of a row of identifier, time, version, contract and quoted options, from a column on.
-pub(crate) fn read_quoted(row: &Row, from: usize) -> Result<QuotedOptions, EngineError> {
-    let options: Vec<ReceiptCandidate> = unpack(row.bytes(from + 4)?)?;
+/// What a partner has quoted, out of a row of identifier, time, version, contract and quoted options.
+pub(crate) fn read_quoted(row: &Row) -> Result<QuotedOptions, EngineError> {
+    let options: Vec<ReceiptCandidate> = unpack(row.bytes(4)?)?;
     Ok(QuotedOptions {
-        receipt: row.text(from)?,
-        at: row.time(from + 1)?,
-        version: version(&row.text(from + 2)?)?,
-        contract: digest(&row.text(from + 3)?)?,
+        receipt: row.text(0)?,
+        at: row.time(1)?,
+        version: version(&row.text(2)?)?,
+        contract: digest(&row.text(3)?)?,
         options: options.into_iter().map(|option| option.json).collect(),
     })
 }

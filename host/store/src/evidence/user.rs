@@ -2,6 +2,8 @@
 //!
 //! Of an erased ranking a row stays with nothing in it, so that whoever asks for it learns that it is erased.
 
+use std::collections::BTreeMap;
+
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::store::StoreError;
@@ -9,17 +11,27 @@ use intent_gateway_domain::user_data::{ERASED_AT_ONCE_MAX, ErasedEvidence, UserE
 use intent_gateway_domain::vault::Mark;
 
 use super::{READ_MAX, keepable_name, number};
-use crate::engine::Tx;
+use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
+use crate::receipts::segment_of;
 use crate::records::SqlStore;
-use crate::value::{Row, Value};
+use crate::sqlite::Batch;
+use crate::value::Value;
 
-const OF_USER: &str = "SELECT number, id, request_id FROM receipts WHERE user_mark = $1 AND number < $2 \
-                       ORDER BY number DESC LIMIT $3";
 /// An erased one has no request, and stays nobody's.
 const MARK: &str = "UPDATE receipts SET user_mark = $2 WHERE id = $1 AND user_mark IS NULL AND request_id <> ''";
 const ERASE_PARTS: &str = "DELETE FROM receipt_parts WHERE receipt = $1";
 const ERASE_RECEIPT: &str = "UPDATE receipts SET request_id = '', body = $2, user_mark = NULL WHERE number = $1";
+/// The same in a file, where parameters appear in their order.
+const MARK_IN_FILE: &str =
+    "UPDATE receipts SET user_mark = $1 WHERE id = $2 AND user_mark IS NULL AND request_id <> ''";
+const ERASE_IN_FILE: &str = "UPDATE receipts SET request_id = '', body = $1, user_mark = NULL WHERE number = $2";
+/// The same in the segments on PostgreSQL.
+const MARK_IN_SEGMENTS: &str =
+    "UPDATE segment_receipts SET user_mark = $2 WHERE id = $1 AND user_mark IS NULL AND request_id <> ''";
+const ERASE_PARTS_IN_SEGMENTS: &str = "DELETE FROM segment_receipt_parts WHERE receipt = $1";
+const ERASE_IN_SEGMENTS: &str =
+    "UPDATE segment_receipts SET request_id = '', body = $2, user_mark = NULL WHERE number = $1";
 /// A contract's message may quote what it was given.
 const ERASE_FINDINGS: &str = "UPDATE findings SET excerpt = NULL, message = $2 WHERE request_id = $1 \
                               AND (excerpt IS NOT NULL OR message <> $2)";
@@ -30,23 +42,31 @@ const ERASE_FAULTS: &str = "UPDATE contract_faults SET input = NULL, message = N
 const NO_MESSAGE: &str = "The message was erased with the user's data.";
 
 impl SqlStore {
-    async fn find_rankings(
-        &self,
-        mark: &Mark,
-        before: Option<u64>,
-        limit: u32,
-    ) -> Result<Vec<UserRanking>, EngineError> {
-        let values = vec![mark.as_str().into(), number(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
-        self.engine.query(OF_USER, values).await?.iter().map(ranking).collect()
-    }
-
     async fn put_under_mark(&self, receipts: &[String], mark: &Mark) -> Result<(), EngineError> {
         if receipts.is_empty() {
             return Ok(());
         }
+        let mut others = receipts.to_vec();
+        if let Engine::Sqlite(engine) = &self.engine {
+            others.clear();
+            for id in receipts {
+                match self.segment_with(engine, id).await? {
+                    0 => others.push(id.clone()),
+                    segment => {
+                        let values = [mark.as_str().into(), keepable_name(id).into()];
+                        let marked = move |tx: &Batch<'_>| tx.execute(MARK_IN_FILE, &values);
+                        self.receipts.files()?.write(move |segments| segments.on(segment, marked)).await?;
+                    }
+                }
+            }
+        }
         let mut tx = self.engine.write().await?;
-        for id in receipts {
-            tx.execute(MARK, vec![keepable_name(id).into(), mark.as_str().into()]).await?;
+        for id in &others {
+            let values = || vec![keepable_name(id).into(), mark.as_str().into()];
+            tx.execute(MARK, values()).await?;
+            if let Engine::Postgres(_) = self.engine {
+                tx.execute(MARK_IN_SEGMENTS, values()).await?;
+            }
         }
         tx.commit().await
     }
@@ -55,15 +75,30 @@ impl SqlStore {
         if rankings.len() > ERASED_AT_ONCE_MAX as usize {
             return Err(EngineError::failed("too many receipts are to be erased at once"));
         }
-        let mut tx = self.engine.write().await?;
         let mut erased = ErasedEvidence::default();
+        // What was found goes before the receipts: as long as these are under the mark, whoever asks again finds them.
+        let mut tx = self.engine.write().await?;
+        let mut in_files: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for ranking in rankings {
             erased += erase_found(&mut tx, &ranking.request_id).await?;
             let row = Value::number(ranking.number)?;
-            tx.execute(ERASE_PARTS, vec![row.clone()]).await?;
-            erased.receipts += tx.execute(ERASE_RECEIPT, vec![row, Value::Bytes(Vec::new())]).await?;
+            let (parts, receipt) = match (&self.engine, segment_of(ranking.number)) {
+                (_, 0) => (ERASE_PARTS, ERASE_RECEIPT),
+                (Engine::Postgres(_), _) => (ERASE_PARTS_IN_SEGMENTS, ERASE_IN_SEGMENTS),
+                (Engine::Sqlite(_), segment) => {
+                    in_files.entry(segment).or_default().push(ranking.number);
+                    continue;
+                }
+            };
+            tx.execute(parts, vec![row.clone()]).await?;
+            erased.receipts += tx.execute(receipt, vec![row, Value::Bytes(Vec::new())]).await?;
         }
         tx.commit().await?;
+        for (segment, numbers) in in_files {
+            let erase = move |tx: &Batch<'_>| erase_in_file(tx, &numbers);
+            let rows = self.receipts.files()?.write(move |segments| segments.on(segment, erase)).await?;
+            erased.receipts += rows.unwrap_or_default();
+        }
         Ok(erased)
     }
 
@@ -78,8 +113,14 @@ impl SqlStore {
     }
 }
 
-fn ranking(row: &Row) -> Result<UserRanking, EngineError> {
-    Ok(UserRanking { number: row.number(0)?, id: row.text(1)?, request_id: row.text(2)? })
+fn erase_in_file(tx: &Batch<'_>, numbers: &[u64]) -> Result<u64, EngineError> {
+    let mut erased = 0;
+    for number in numbers {
+        let row = Value::number(*number)?;
+        tx.execute(ERASE_PARTS, [&row])?;
+        erased += tx.execute(ERASE_IN_FILE, &[Value::Bytes(Vec::new()), row])?;
+    }
+    u64::try_from(erased).map_err(|_| EngineError::failed("a statement changed too many rows"))
 }
 
 async fn erase_found(tx: &mut Tx, request_id: &str) -> Result<ErasedEvidence, EngineError> {
@@ -99,7 +140,8 @@ impl UserEvidence for SqlStore {
         before: Option<u64>,
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<UserRanking>, StoreError>> {
-        self.find_rankings(mark, before, limit).map(|found| found.map_err(EngineError::into_store)).boxed()
+        let found = self.read_of_user(mark, number(before.unwrap_or(u64::MAX)), limit.min(READ_MAX));
+        found.map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
     fn mark_rankings<'a>(&'a self, receipts: &'a [String], mark: &'a Mark) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -1,8 +1,9 @@
 //! The journal: takes findings and receipts of searches, and keeps them a moment later, many in one transaction.
 //!
-//! Nobody waits for it. One task holds the queue, gathers for a moment, compresses and writes; a transaction of it is
-//! small, for on both engines the bookings of completion reports wait for it. What cannot be kept is counted, told in the
-//! log from time to time, and lost.
+//! Nobody waits for it. One task holds the queue, gathers for a moment, compresses and writes: findings into the database, in
+//! small transactions, for on both engines the bookings of completion reports wait for them; receipts beside it, where they wait
+//! for nobody. What cannot be kept is counted, told in the log from time to time, and lost. What is not to be kept, since the disk
+//! is nearly full, is counted by itself.
 //!
 //! Not here: findings of completion reports that are booked, which are kept with their entry in the ledger. What was
 //! found in a report that is refused comes this way, for it has no entry.
@@ -12,12 +13,14 @@ mod load;
 mod tests;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join};
 use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::growth::Shed;
 use intent_gateway_domain::ports;
 use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_domain::store::StoreError;
@@ -32,9 +35,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::batching;
 use crate::error::EngineError;
-use crate::evidence::EvidencePage;
+use crate::evidence::{finding_values, receipt_rows};
+use crate::receipts::ReceiptPage;
 use crate::records::SqlStore;
 use crate::retry::write_again;
+use crate::value::Value;
 use load::Load;
 
 /// Findings and receipts that wait, at most.
@@ -55,8 +60,34 @@ pub struct Journal {
     vault: Vault,
     queue: mpsc::Sender<QueuedItem>,
     load: Arc<Load>,
+    shedding: Shedding,
     closing: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What is not to be kept, and how much was not.
+#[derive(Default)]
+struct Shedding {
+    /// A [`Shed`] as a number.
+    level: AtomicU8,
+    receipts: AtomicU64,
+    findings: AtomicU64,
+}
+
+impl Shedding {
+    /// Whether something is not to be kept; counts it then.
+    fn takes(&self, item: &Item) -> bool {
+        let (from, count) = match item {
+            Item::Receipt(..) => (Shed::Receipts, &self.receipts),
+            Item::Finding(_) => (Shed::ReceiptsAndFindings, &self.findings),
+            Item::Waiter(_) => return false,
+        };
+        let is_shed = self.level.load(Ordering::Relaxed) >= from as u8;
+        if is_shed {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        is_shed
+    }
 }
 
 /// What was recorded.
@@ -74,14 +105,37 @@ struct QueuedItem {
     bytes: usize,
 }
 
+/// What is kept in one transaction.
+#[derive(Clone)]
+enum Page {
+    Findings(Arc<Vec<Vec<Value>>>),
+    Receipts(Arc<ReceiptPage>),
+}
+
+impl Page {
+    fn len(&self) -> usize {
+        match self {
+            Self::Findings(findings) => findings.len(),
+            Self::Receipts(receipts) => receipts.0.len(),
+        }
+    }
+}
+
 /// What keeps pages: the store, or a test.
 trait Keep: Send + Sync {
-    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn keep(&self, page: Page) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
 impl Keep for SqlStore {
-    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.keep_page(page).map(|kept| kept.map_err(EngineError::into_store)).boxed()
+    fn keep(&self, page: Page) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            let kept = match page {
+                Page::Findings(findings) => self.keep_findings(findings).await,
+                Page::Receipts(receipts) => self.keep_receipts(receipts).await,
+            };
+            kept.map_err(EngineError::into_store)
+        }
+        .boxed()
     }
 }
 
@@ -102,7 +156,7 @@ impl Journal {
         let (queue, taken) = mpsc::channel(QUEUE_MAX);
         let (load, closing) = (Arc::new(Load::default()), CancellationToken::new());
         let task = tokio::spawn(serve(keep, taken, Arc::clone(&load), closing.clone()));
-        Self { vault, queue, load, closing, task: Mutex::new(Some(task)) }
+        Self { vault, queue, load, shedding: Shedding::default(), closing, task: Mutex::new(Some(task)) }
     }
 
     /// How many findings and receipts wait to be gathered.
@@ -122,6 +176,17 @@ impl Journal {
         self.load.note_write(true);
     }
 
+    /// Says what is not to be kept from now on.
+    pub fn shed(&self, what: Shed) {
+        self.shedding.level.store(what as u8, Ordering::Relaxed);
+    }
+
+    /// How many receipts, and how many findings, were not kept on purpose since it was opened.
+    #[must_use]
+    pub fn not_kept(&self) -> (u64, u64) {
+        (self.shedding.receipts.load(Ordering::Relaxed), self.shedding.findings.load(Ordering::Relaxed))
+    }
+
     /// Takes no more, and returns once all that was taken is kept or lost.
     pub async fn close(&self) {
         self.closing.cancel();
@@ -134,6 +199,9 @@ impl Journal {
     }
 
     fn take(&self, item: Item) {
+        if self.shedding.takes(&item) {
+            return;
+        }
         let bytes = size(&item);
         if bytes > RECEIPT_MAX_BYTES || !self.load.take(bytes, HELD_MAX_BYTES) {
             self.load.lose(1);
@@ -156,6 +224,14 @@ impl ports::Journal for Journal {
 
     fn is_keeping(&self) -> bool {
         self.queue.capacity() > 0 && !self.load.is_in_trouble(HELD_MAX_BYTES)
+    }
+
+    fn is_shedding(&self) -> Shed {
+        match self.shedding.level.load(Ordering::Relaxed) {
+            0 => Shed::Nothing,
+            1 => Shed::Receipts,
+            _ => Shed::ReceiptsAndFindings,
+        }
     }
 
     fn settle(&self) -> BoxFuture<'_, ()> {
@@ -249,33 +325,48 @@ fn split(batch: Vec<QueuedItem>) -> (Vec<QueuedItem>, Vec<oneshot::Sender<()>>) 
 async fn write(keep: &dyn Keep, load: &Load, batch: Vec<QueuedItem>) -> u64 {
     let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     // Compressing is work, and not for a thread that serves.
-    let Ok((page, refused)) = tokio::task::spawn_blocking(move || page_of(batch)).await else {
+    let Ok((findings, receipts, refused)) = tokio::task::spawn_blocking(move || pages_of(batch)).await else {
         return count;
     };
-    let page = Arc::new(page);
-    let write = || async {
-        let kept = keep.keep(Arc::clone(&page)).await;
-        load.note_write(kept.is_ok());
-        kept
-    };
-    write_again("a batch of the journal", write).await.map_or(count, |()| refused)
+    let lost = join(
+        write_page(keep, load, "a batch of findings", Page::Findings(Arc::new(findings))),
+        write_page(keep, load, "a batch of receipts", Page::Receipts(Arc::new(receipts))),
+    );
+    let (findings, receipts) = lost.await;
+    findings + receipts + refused
 }
 
-/// A batch as a page, and how many of it are in no form to be kept.
-fn page_of(batch: Vec<QueuedItem>) -> (EvidencePage, u64) {
-    let (mut page, mut refused) = (EvidencePage::default(), 0);
+/// Writes a page, which is tried again by itself: findings that are kept must not come twice.
+async fn write_page(keep: &dyn Keep, load: &Load, what: &'static str, page: Page) -> u64 {
+    match page.len() {
+        0 => 0,
+        count => {
+            let write = || async {
+                let kept = keep.keep(page.clone()).await;
+                load.note_write(kept.is_ok());
+                kept
+            };
+            write_again(what, write).await.map_or(u64::try_from(count).unwrap_or(u64::MAX), |()| 0)
+        }
+    }
+}
+
+/// A batch as pages, and how many of it are in no form to be kept.
+fn pages_of(batch: Vec<QueuedItem>) -> (Vec<Vec<Value>>, ReceiptPage, u64) {
+    let (mut findings, mut receipts, mut refused) = (Vec::new(), ReceiptPage::default(), 0);
     for QueuedItem { item, .. } in batch {
         match item {
-            Item::Finding(finding) => page.add_finding(&finding),
-            Item::Receipt(receipt, user) => {
-                if let Err(error) = page.add_receipt(*receipt, user.as_ref()) {
+            Item::Finding(finding) => findings.push(finding_values(&finding)),
+            Item::Receipt(receipt, user) => match receipt_rows(*receipt, user.as_ref()) {
+                Ok(rows) => receipts.0.push(rows),
+                Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a receipt cannot be kept");
                     refused += 1;
                 }
-            }
+            },
             // Taken out before.
             Item::Waiter(_) => {}
         }
     }
-    (page, refused)
+    (findings, receipts, refused)
 }

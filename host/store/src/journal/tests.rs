@@ -31,7 +31,7 @@ impl Told {
 }
 
 impl Keep for Told {
-    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep(&self, page: Page) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             // The test may have heard enough.
             let _ = self.pages.send(page.len());
@@ -153,19 +153,44 @@ async fn a_batch_that_fails_is_tried_again_and_then_lost() {
 #[tokio::test]
 async fn a_dropped_journal_writes_what_it_has_taken() {
     let (keep, mut pages) = Told::new(0);
-    keep.leave.add_permits(1);
+    keep.leave.add_permits(2);
     let journal = Journal::over(keep, vault());
+    journal.record(finding());
     journal.record(finding());
     journal.keep(receipt(10), None);
     drop(journal);
-    assert_eq!((pages.recv().await, pages.recv().await), (Some(2), None));
+    assert_eq!((pages.recv().await, pages.recv().await, pages.recv().await), (Some(2), Some(1), None));
+}
+
+#[tokio::test]
+async fn what_the_disk_has_no_room_for_is_counted_and_not_kept() {
+    let (keep, mut pages) = Told::new(0);
+    keep.leave.add_permits(9);
+    let journal = Journal::over(keep, vault());
+    let hand_in = || {
+        journal.record(finding());
+        journal.keep(receipt(10), None);
+    };
+    journal.shed(Shed::Receipts);
+    hand_in();
+    assert_eq!((journal.is_shedding(), journal.not_kept()), (Shed::Receipts, (1, 0)));
+    journal.shed(Shed::ReceiptsAndFindings);
+    hand_in();
+    assert_eq!((journal.is_shedding(), journal.not_kept()), (Shed::ReceiptsAndFindings, (2, 1)));
+    journal.settle().await;
+    assert_eq!(pages.recv().await, Some(1), "the finding of the first");
+    journal.shed(Shed::Nothing);
+    hand_in();
+    journal.close().await;
+    assert_eq!((pages.recv().await, pages.recv().await), (Some(1), Some(1)));
+    assert_eq!((journal.lost(), journal.not_kept()), (0, (2, 1)), "none of it counts as lost");
 }
 
 /// A store that tells how much is on each page, and panics at the first.
 struct PanicsOnce(mpsc::UnboundedSender<usize>, AtomicUsize);
 
 impl Keep for PanicsOnce {
-    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep(&self, page: Page) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             self.0.send(page.len()).expect("the test hears all");
             assert!(self.1.fetch_add(1, Ordering::Relaxed) > 0, "the first write");
@@ -179,9 +204,9 @@ impl Keep for PanicsOnce {
 async fn a_panic_costs_its_batch_once_and_not_the_journal() {
     let (told, mut pages) = mpsc::unbounded_channel();
     let journal = Journal::over(Arc::new(PanicsOnce(told, AtomicUsize::new(0))), vault());
-    journal.keep(receipt(10), None);
     journal.record(finding());
-    assert_eq!(pages.recv().await, Some(2));
+    journal.keep(receipt(10), None);
+    assert_eq!(pages.recv().await, Some(1));
     journal.record(finding());
     assert_eq!(pages.recv().await, Some(1), "the next batch is written");
     journal.close().await;

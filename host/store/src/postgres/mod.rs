@@ -11,7 +11,9 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -120,6 +122,20 @@ impl Postgres {
         end(client, done)
     }
 
+    /// One statement that reads, whose parameters are columns of many rows.
+    pub(crate) async fn query_columns(&self, sql: &'static str, columns: &[Column]) -> Result<Vec<Row>, EngineError> {
+        let mut attempts = 0;
+        loop {
+            let client = self.connection().await?;
+            attempts += 1;
+            match query_with(&client, sql, columns.iter().map(column).unzip()).await {
+                // Reading twice does no harm, so a connection that broke meanwhile is replaced.
+                Err(Broken::Connection(_)) if attempts <= CONNECTIONS_MAX => discard(client),
+                done => return Ok(done?),
+            }
+        }
+    }
+
     /// Two statements that read, each in a transaction of its own, whose parameters are columns of many rows. Both are sent
     /// before either is answered: one round trip.
     pub(crate) async fn query_columns_of_two(
@@ -177,6 +193,21 @@ impl Postgres {
             wait_max.as_millis(),
             self.patience.statement.as_millis(),
         )
+    }
+
+    /// A transaction that writes beside the others: what it writes nobody else writes but others of its kind, which keep each
+    /// other away by locks of their own.
+    pub(crate) async fn write_beside(&self) -> Result<PostgresTx, EngineError> {
+        self.begin("BEGIN ISOLATION LEVEL READ COMMITTED".to_owned()).await
+    }
+
+    /// A connection for statements that stand in no transaction, each of which may take so long.
+    pub(crate) async fn alone(&self, statement_max: Duration) -> Result<Alone, EngineError> {
+        let client = Object::take(self.connection().await?);
+        let limits = format!("SET statement_timeout = '{}ms'", statement_max.as_millis());
+        let set = client.batch_execute(&limits).await;
+        set.map_err(|error| broken("a limit cannot be set", error))?;
+        Ok(Alone { client })
     }
 
     /// See [`Engine::migrate`](crate::engine::Engine::migrate).
@@ -333,12 +364,12 @@ async fn execute(client: &Object, sql: &str, values: &[Value]) -> Result<u64, Br
     client.execute(&statement, &parameters).await.map_err(failed)
 }
 
-async fn query(client: &Object, sql: &str, values: &[Value]) -> Result<Vec<Row>, Broken> {
+async fn query(client: &ClientWrapper, sql: &str, values: &[Value]) -> Result<Vec<Row>, Broken> {
     query_with(client, sql, parameters(values)).await
 }
 
 async fn query_with(
-    client: &Object,
+    client: &ClientWrapper,
     sql: &str,
     (types, parameters): (Vec<Type>, Vec<&(dyn ToSql + Sync)>),
 ) -> Result<Vec<Row>, Broken> {
@@ -357,6 +388,23 @@ fn read(row: &tokio_postgres::Row) -> Result<Row, EngineError> {
         _ => Err(EngineError::failed("a column is neither text nor a number nor bytes")),
     };
     row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row)
+}
+
+/// A connection outside of the pool, closed when it is dropped.
+pub(crate) struct Alone {
+    client: ClientWrapper,
+}
+
+impl Alone {
+    /// Runs a statement that is no transaction's.
+    pub(crate) async fn run(&self, sql: &str) -> Result<(), EngineError> {
+        let done = self.client.batch_execute(sql).await;
+        Ok(done.map_err(|error| broken("a statement failed", error))?)
+    }
+
+    pub(crate) async fn query(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, EngineError> {
+        Ok(query(&self.client, sql, values).await?)
+    }
 }
 
 /// A transaction under way. Dropped without its end, it takes the connection with it, and the server rolls back.

@@ -6,6 +6,7 @@
 //! would be correct and slower, and PostgreSQL is there for it.
 
 mod open;
+mod segments;
 mod worker;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use crate::value::{Row, Value};
 use worker::{Begin, Command, Job, Statement};
 
 pub(crate) use open::open as open_to_write;
+pub(crate) use segments::{OpenSegments, SegmentFiles, folder_of};
 pub(crate) use worker::Batch;
 
 /// Connections that read.

@@ -38,7 +38,12 @@ pub(crate) struct Batch<'c> {
     connection: &'c Connection,
 }
 
-impl Batch<'_> {
+impl<'c> Batch<'c> {
+    /// Over a connection on which a transaction is under way.
+    pub(super) fn of(connection: &'c Connection) -> Self {
+        Self { connection }
+    }
+
     /// Runs a statement; its rows.
     pub(crate) fn query<'v>(
         &self,
@@ -114,7 +119,7 @@ pub(crate) fn spawn(
                 }
                 Job::Batch { begun, work } => {
                     if start(&connection, begin, begun) {
-                        work(&Batch { connection: &connection });
+                        work(&Batch::of(&connection));
                     }
                     roll_back(&connection);
                 }
@@ -161,7 +166,7 @@ fn commit(connection: &Connection) -> Result<(), EngineError> {
 }
 
 /// Ends a transaction that is not over.
-fn roll_back(connection: &Connection) {
+pub(super) fn roll_back(connection: &Connection) {
     if !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
@@ -237,7 +242,7 @@ fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {
     }
 }
 
-fn fail(what: &'static str, error: rusqlite::Error) -> EngineError {
+pub(super) fn fail(what: &'static str, error: rusqlite::Error) -> EngineError {
     match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
         // The lock of the writers is waited for before this is said; the others are of the disk and of the file's mode.
         Some((

@@ -20,6 +20,7 @@ mod opening;
 mod power_loss;
 mod records;
 mod reseal;
+mod segments;
 mod several;
 mod support;
 mod tls;

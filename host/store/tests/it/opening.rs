@@ -95,8 +95,9 @@ async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database
     store.close().await;
     // As the first release left it.
     let functions = if database.file().is_none() { "DROP FUNCTION ledger_refuse, ledger_follow;" } else { "" };
+    let later = database.without_later_tables();
     let older = format!(
-        "DROP TABLE installation; DROP TABLE shared_back_offs; DROP TABLE shared_calls; DROP TABLE duty_leases; DROP TABLE gateway_leases; DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+        "{later} DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
          DROP TABLE contract_faults; DROP TABLE document_contents; DROP TABLE documents; DROP TABLE attempts; DROP TABLE link_clients; DROP TABLE pending_links; DROP TABLE links; \
          DROP TABLE receipt_parts; DROP TABLE receipts; DROP TABLE findings; DROP TABLE ledger; {functions} \
          DELETE FROM counters WHERE name IN ('findings', 'receipts', 'contract_faults', 'record_changes'); \
@@ -123,10 +124,10 @@ async fn a_database_from_before_there_were_orders_keeps_what_it_has(database: Da
     link_plainly(&database, &store).await;
     let entries = all(&store).await;
     store.close().await;
-    let older = "DROP TABLE installation; DROP TABLE shared_back_offs; DROP TABLE shared_calls; DROP TABLE duty_leases; DROP TABLE gateway_leases; DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+    let older = "DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
                  DELETE FROM counters WHERE name = 'record_changes'; \
                  DELETE FROM refinery_schema_history WHERE version > 9";
-    database.run(&format!("{WITHOUT_USER_DATA} {older}")).await.unwrap();
+    database.run(&format!("{} {WITHOUT_USER_DATA} {older}", database.without_later_tables())).await.unwrap();
     let store = database.open().await;
     for kind in [Kind::Attempts, Kind::Links, Kind::Connections] {
         assert_eq!(revision(&store, kind, "kept").await, Some(1), "{kind:?}");
@@ -159,10 +160,10 @@ async fn connections_learn_when_they_first_went_live(database: Database) {
     ];
     store.commit(Change { audit, ..Change::default() }).await.unwrap();
     store.close().await;
-    let older = "DROP TABLE installation; DROP TABLE shared_back_offs; DROP TABLE shared_calls; DROP TABLE duty_leases; DROP TABLE gateway_leases; DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; \
+    let older = "DROP TABLE approvals; DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; \
                  DELETE FROM counters WHERE name = 'record_changes'; \
                  DELETE FROM refinery_schema_history WHERE version > 10";
-    database.run(&format!("{WITHOUT_USER_DATA} {older}")).await.unwrap();
+    database.run(&format!("{} {WITHOUT_USER_DATA} {older}", database.without_later_tables())).await.unwrap();
     let store = database.open().await;
     let body = async |key: &str| store.get(Kind::Connections, key).await.unwrap().expect("kept").body;
     assert_eq!(body("ptr_live").await, r#"{"first_live_at_ms":7,"account":"x"}"#);

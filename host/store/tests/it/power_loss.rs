@@ -14,13 +14,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use intent_gateway_domain::growth::ReceiptBounds;
+use intent_gateway_domain::ports::{Evidence as _, Journal as _};
 use intent_gateway_domain::store::{Change, Kind, List, Store as _, Write};
 use intent_gateway_ledger::{Booked, Booking, ReportDesk as _};
-use intent_gateway_store::{Desk, Location, SqlStore};
+use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use test_servers::power_loss::{self, Lost};
 use test_servers::soak;
 
-use crate::evidence::{finding, findings};
+use crate::evidence::{NOW, finding, findings, receipt};
 use crate::ledger::{all, charge};
 use crate::support::{Database, entry, record, vault};
 
@@ -35,6 +37,8 @@ const ACKNOWLEDGED_MIN: [usize; 3] = [20, 250, 2_000];
 /// What a change puts, together or not at all.
 const KINDS: [Kind; 2] = [Kind::Manifests, Kind::Credentials];
 
+/// Receipts of a round, at most.
+const RECEIPTS_MAX: usize = 20_000;
 /// Clients of the desk, so that batches have more than one booking.
 const CLIENTS: u32 = 16;
 
@@ -47,14 +51,24 @@ enum Way {
     Early,
     /// Records and audit entries, in the store as it is.
     Records,
+    /// Receipts, over many segments, of which the oldest are forgotten.
+    Receipts,
     /// Statements of the test's own, at this `synchronous`: FULL shows that what the next one loses is not the test's
     /// fault.
     Full,
     Off,
 }
 
-const WAYS: [(Way, &str); 5] =
-    [(Way::Desk, "desk"), (Way::Early, "early"), (Way::Records, "records"), (Way::Full, "full"), (Way::Off, "off")];
+const WAYS: [(Way, &str); 6] = [
+    (Way::Desk, "desk"),
+    (Way::Early, "early"),
+    (Way::Records, "records"),
+    (Way::Receipts, "receipts"),
+    (Way::Full, "full"),
+    (Way::Off, "off"),
+];
+/// A segment lasts a second of the receipts' own time.
+const BOUNDS: ReceiptBounds = ReceiptBounds { keep_ms: 16_000, max_bytes: u64::MAX };
 
 fn acknowledge(key: &str) {
     writeln!(std::io::stdout(), "kept {key}").expect("the parent listens");
@@ -72,6 +86,7 @@ async fn child() {
     match way {
         Way::Desk | Way::Early => book(store, round, way == Way::Early).await,
         Way::Records => keep(store, round).await,
+        Way::Receipts => keep_receipts(store, round).await,
         Way::Full | Way::Off => {
             store.close().await;
             insert(path, round, if way == Way::Off { "OFF" } else { "FULL" });
@@ -118,6 +133,26 @@ async fn keep(store: SqlStore, round: &str) {
         store.commit(change).await.expect("it keeps");
         acknowledge(&key);
     }
+}
+
+/// Receipts, a few at a time; new segments begin all the while, and those that a later round finds over are forgotten.
+async fn keep_receipts(store: SqlStore, round: &str) {
+    let store = Arc::new(store);
+    store.bound_receipts(BOUNDS);
+    let number: u64 = round.parse().expect("a number");
+    // More than a round's time lies between the rounds.
+    let start = NOW.plus_ms(number * 1_000_000);
+    store.forget_segments(start.minus_ms(1_500_000)).await.expect("it forgets");
+    let journal = Journal::open(Arc::clone(&store), vault());
+    let keys: Vec<String> = keys(round).take(RECEIPTS_MAX).collect();
+    for (keys, at) in keys.chunks(4).zip(0..) {
+        keys.iter().for_each(|key| journal.keep(receipt(key, start.plus_ms(50 * at)), None));
+        journal.settle().await;
+        assert_eq!(journal.lost(), 0);
+        keys.iter().for_each(|key| acknowledge(key));
+    }
+    // It is killed before.
+    std::future::pending().await
 }
 
 /// Records, past the store and its settings.
@@ -213,6 +248,20 @@ async fn lost(database: &Database, way: Way, keys: &[String]) -> Result<Vec<Stri
             }
             booked
         }
+        Way::Receipts => {
+            store.check_file().await.map_err(unreadable)?;
+            let mut there = HashSet::new();
+            let latest = keys.last().and_then(|key| key.split('_').nth(1)?.parse::<u64>().ok()).unwrap_or_default();
+            for key in keys {
+                let round: u64 =
+                    key.split('_').nth(1).and_then(|round| round.parse().ok()).ok_or("a key has no round")?;
+                // The round before the last has been forgotten by the last, or was to be when it was killed.
+                if round + 1 < latest || store.receipt(key).await.map_err(unreadable)?.is_some() {
+                    there.insert(key.clone());
+                }
+            }
+            there
+        }
         Way::Records | Way::Full | Way::Off => {
             let records = [kept(&store, KINDS[0]).await?, kept(&store, KINDS[1]).await?];
             // The statements of the test's own make no entries.
@@ -287,6 +336,12 @@ async fn no_acknowledged_booking_is_lost() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_change_is_lost() {
     let outcome = rounds(Way::Records).await;
+    assert!(outcome.is_sound(), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_receipt_that_was_kept_is_lost() {
+    let outcome = rounds(Way::Receipts).await;
     assert!(outcome.is_sound(), "{outcome:?}");
 }
 

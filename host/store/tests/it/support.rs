@@ -90,6 +90,81 @@ impl Database {
         }
     }
 
+    /// Runs a statement behind the store's back on where receipts lie: the newest segment, whose tables are called `receipts` and
+    /// `receipt_parts`.
+    pub(crate) async fn run_on_receipts(&self, sql: &str) -> Result<(), String> {
+        let Engine::Sqlite { .. } = &self.engine else {
+            let sql = sql.replace("receipt_parts", "segment_receipt_parts").replace("receipts", "segment_receipts");
+            return self.run(&sql).await;
+        };
+        let newest = self.segment_files().pop().expect("there is a segment");
+        let connection = rusqlite::Connection::open(newest).expect("the file opens");
+        connection.execute_batch(sql).map_err(|error| error.to_string())
+    }
+
+    /// Begins to write, as another process, and does not end before it is dropped.
+    pub(crate) async fn hold_writers(&self) -> HeldWriters {
+        match &self.engine {
+            Engine::Sqlite { path, .. } => {
+                let connection = rusqlite::Connection::open(path).expect("the file opens");
+                connection.execute_batch("BEGIN IMMEDIATE").expect("nobody writes");
+                HeldWriters::Sqlite { _transaction: connection }
+            }
+            Engine::Postgres { url } => {
+                let (client, connection) =
+                    tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("a connection");
+                tokio::spawn(connection);
+                // The lock of all writers: "intent" in ASCII.
+                let lock = "SELECT pg_advisory_lock(x'696e74656e74'::bigint)";
+                client.batch_execute(lock).await.expect("nobody writes");
+                HeldWriters::Postgres { _session: client }
+            }
+        }
+    }
+
+    /// The files of receipts on SQLite, oldest first.
+    pub(crate) fn segment_files(&self) -> Vec<PathBuf> {
+        let Engine::Sqlite { path, .. } = &self.engine else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(path.with_file_name("gateway-receipts")) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.expect("it is read").path());
+        let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "db")).collect();
+        files.sort();
+        files
+    }
+
+    /// Runs statements on the tables of receipts, behind the store's back: on SQLite those of every file, on PostgreSQL the
+    /// partitioned one.
+    pub(crate) async fn run_on_receipts(&self, sql: &str) {
+        match &self.engine {
+            Engine::Sqlite { .. } => {
+                for file in self.segment_files() {
+                    let connection = rusqlite::Connection::open(file).expect("the file opens");
+                    connection.execute_batch(sql).expect("it is run");
+                }
+            }
+            Engine::Postgres { .. } => {
+                let sql = sql.replace(" receipts ", " segment_receipts ").replace("FROM receipts", "FROM segment_receipts");
+                self.run(&sql).await.expect("it is run");
+            }
+        }
+    }
+
+    /// What takes the tables away that came after the sixteenth step of the tables, for a test that makes an older store.
+    pub(crate) fn without_later_tables(&self) -> String {
+        let segments = match &self.engine {
+            Engine::Sqlite { .. } => "",
+            Engine::Postgres { .. } => {
+                "DROP VIEW all_receipts; DROP VIEW all_receipt_parts; DROP TABLE segment_receipts; \
+                 DROP TABLE segment_receipt_parts; "
+            }
+        };
+        format!(
+            "DROP TABLE installation; DROP TABLE shared_back_offs; DROP TABLE shared_calls; DROP TABLE duty_leases; \
+             DROP TABLE gateway_leases; {segments}DROP TABLE receipt_segments; \
+             DELETE FROM counters WHERE name = 'receipt_segments';"
+        )
+    }
+
     /// What the database says to a question, asked behind the store's back: the last column of each row.
     pub(crate) async fn lines(&self, sql: &str) -> Vec<String> {
         match &self.engine {
@@ -132,6 +207,12 @@ impl Database {
             Engine::Postgres { .. } => None,
         }
     }
+}
+
+/// Nobody else writes as long as this lives.
+pub(crate) enum HeldWriters {
+    Sqlite { _transaction: rusqlite::Connection },
+    Postgres { _session: tokio_postgres::Client },
 }
 
 /// A store whose audit log can be followed from its first entry on, each in its own way.

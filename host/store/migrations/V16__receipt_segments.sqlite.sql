@@ -1,0 +1,1 @@
+-- A segment is a file of its own on SQLite (segment.sqlite.sql).

@@ -1,0 +1,313 @@
+//! Receipts are read: over all segments and the tables of before, as if they were one table.
+//!
+//! On PostgreSQL that is a view. On SQLite each file is asked, the newest first, and the tables of before last; what is in order
+//! of time is put in order once more in the end, for a receipt that was kept late may lie in a later segment.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::receipt::{
+    KeptReceipt, QuotedOptions, RANKINGS_OF_REQUEST_MAX, RECEIPTS_LOOKED_THROUGH_MAX,
+};
+use intent_gateway_domain::user_data::UserRanking;
+use intent_gateway_domain::vault::Mark;
+use serde_json::value::RawValue;
+
+use super::kept;
+use crate::engine::{Engine, Tx};
+use crate::error::EngineError;
+use crate::evidence::{keepable_name, read_quoted, read_shown, receipt, receipt_columns};
+use crate::records::SqlStore;
+use crate::sqlite::{Batch, Sqlite};
+use crate::value::{Column, Row, Value};
+
+/// The statements below say it as a figure.
+const _: () = assert!(RANKINGS_OF_REQUEST_MAX == 3);
+
+/// The same questions to the tables of a file and to PostgreSQL's views. Parameters appear in their order.
+struct Statements {
+    receipt: &'static str,
+    parts: &'static str,
+    shown: &'static str,
+    of_request: &'static str,
+    recent: &'static str,
+    of_user: &'static str,
+}
+
+macro_rules! statements {
+    ($receipts:literal, $parts:literal) => {
+        Statements {
+            receipt: concat!("SELECT ", receipt_columns::columns!(), " FROM ", $receipts, " WHERE id = $1"),
+            parts: concat!(
+                "SELECT ",
+                receipt_columns::part_columns!(),
+                " FROM ",
+                $parts,
+                " WHERE receipt = $1 ORDER BY place"
+            ),
+            // Of the one partner's shown options alone: every call of a tool asks it.
+            shown: concat!(
+                "SELECT quoted FROM ",
+                $parts,
+                " WHERE receipt = (SELECT number FROM ",
+                $receipts,
+                " WHERE id = $1) AND partner = $2"
+            ),
+            of_request: concat!(
+                "SELECT id, at_ms, number FROM ",
+                $receipts,
+                " WHERE request_id = $1 ORDER BY at_ms DESC, number DESC LIMIT $2"
+            ),
+            // By their numbers, which is how they lie: an index for what is asked when values are removed would cost every
+            // search.
+            recent: concat!("SELECT id, intent FROM ", $receipts, " ORDER BY number DESC LIMIT $1"),
+            of_user: concat!(
+                "SELECT number, id, request_id FROM ",
+                $receipts,
+                " WHERE user_mark = $1 AND number < $2 ORDER BY number DESC LIMIT $3"
+            ),
+        }
+    };
+}
+
+const OF_FILE: Statements = statements!("receipts", "receipt_parts");
+const OF_ALL: Statements = statements!("all_receipts", "all_receipt_parts");
+
+const HAS_ID: &str = "SELECT number FROM receipts WHERE id = $1";
+
+/// What a partner has quoted in the latest rankings of a request. The order of the tables is the order of the search.
+const QUOTED: &str = "SELECT id, part.at_ms, version, contract, quoted, number FROM receipt_parts AS part \
+                      CROSS JOIN receipts AS ranking WHERE part.request_id = $1 AND part.intent = $2 AND partner = $3 \
+                      AND shown > 0 AND ranking.number = receipt ORDER BY part.at_ms DESC, receipt DESC LIMIT 3";
+/// The same for many at once.
+const QUOTED_OF_MANY: &str = "SELECT id, part.at_ms, version, contract, quoted, number, place \
+                              FROM UNNEST($1, $2, $3) \
+                              WITH ORDINALITY AS wanted (the_request, the_intent, the_partner, place) \
+                              CROSS JOIN LATERAL (SELECT receipt, at_ms, quoted FROM all_receipt_parts \
+                              WHERE request_id = the_request AND intent = the_intent AND partner = the_partner \
+                              AND shown > 0 ORDER BY at_ms DESC, receipt DESC LIMIT 3) AS part \
+                              JOIN all_receipts ON number = receipt ORDER BY place, part.at_ms DESC, receipt DESC";
+const NUMBER: usize = 5;
+const PLACE: usize = 6;
+
+/// For which orders it is asked what was quoted: request, intent and partner of each.
+pub(crate) type Questions = Vec<Vec<Value>>;
+/// What was quoted, question by question, newest first.
+pub(crate) type Quotes = Vec<Vec<QuotedOptions>>;
+
+/// A question to one file or to the tables of before: it adds to what was found before, and says whether that is enough.
+type Ask<T> = Arc<dyn Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + Sync>;
+
+impl SqlStore {
+    /// Asks every segment on SQLite, the newest first, and the tables of before last.
+    pub(super) async fn ask_files<T: Default + Send + 'static>(
+        &self,
+        engine: &Sqlite,
+        ask: impl Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + Sync + 'static,
+    ) -> Result<T, EngineError> {
+        let ask: Ask<T> = Arc::new(ask);
+        let numbers: Vec<u64> = kept(&self.engine).await?.iter().map(|known| known.segment.number).collect();
+        let of_files = Arc::clone(&ask);
+        let asked = move |segments: &mut crate::sqlite::OpenSegments| {
+            let mut found = T::default();
+            for number in numbers.into_iter().rev() {
+                let enough = segments.on(number, |tx| of_files(tx, &mut found))?;
+                if enough.is_some_and(|enough| enough.is_break()) {
+                    return Ok((found, true));
+                }
+            }
+            Ok((found, false))
+        };
+        let (mut found, is_enough) = self.receipts.files()?.read(asked).await?;
+        if is_enough {
+            return Ok(found);
+        }
+        engine.read_batch(move |tx| ask(tx, &mut found).map(|_| found)).await
+    }
+
+    pub(crate) async fn read_receipt(&self, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
+        let id = keepable_name(id);
+        match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Option<KeptReceipt>| {
+                    let rows = tx.query(OF_FILE.receipt, &[id.as_str().into()])?;
+                    let Some(header) = rows.first() else { return Ok(ControlFlow::Continue(())) };
+                    let parts = tx.query(OF_FILE.parts, &[header.integer(0)?.into()])?;
+                    *found = Some(receipt(header, &parts)?);
+                    Ok(ControlFlow::Break(()))
+                };
+                self.ask_files(engine, ask).await
+            }
+            Engine::Postgres(_) => {
+                let mut tx = self.engine.read().await?;
+                let read = read_from_views(&mut tx, id).await;
+                tx.rollback().await;
+                read
+            }
+        }
+    }
+
+    pub(crate) async fn read_option(
+        &self,
+        receipt: &str,
+        partner: &PartnerId,
+        number: u32,
+    ) -> Result<Option<Box<RawValue>>, EngineError> {
+        let values: Vec<Value> = vec![keepable_name(receipt).into(), partner.as_str().into()];
+        let rows = match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
+                    *found = tx.query(OF_FILE.shown, &values)?;
+                    // A partner that was not in the ranking is looked for in vain in all of them, which nobody does.
+                    Ok(if found.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+                };
+                self.ask_files(engine, ask).await?
+            }
+            Engine::Postgres(engine) => engine.query(OF_ALL.shown, values).await?,
+        };
+        rows.first().map_or(Ok(None), |part| read_shown(part, number))
+    }
+
+    /// Identifiers of an intent's latest receipts.
+    pub(crate) async fn read_recent(&self, intent: &IntentId, limit: u32) -> Result<Vec<String>, EngineError> {
+        let most = RECEIPTS_LOOKED_THROUGH_MAX as usize;
+        let rows = match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
+                    let left = u32::try_from(most - found.len()).unwrap_or_default();
+                    found.extend(tx.query(OF_FILE.recent, &[left.into()])?);
+                    Ok(if found.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                };
+                self.ask_files(engine, ask).await?
+            }
+            Engine::Postgres(engine) => engine.query(OF_ALL.recent, vec![RECEIPTS_LOOKED_THROUGH_MAX.into()]).await?,
+        };
+        let mut ids = Vec::new();
+        for row in rows {
+            if ids.len() == limit as usize {
+                break;
+            }
+            if row.text(1)? == intent.as_str() {
+                ids.push(row.text(0)?);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Identifiers of the receipts of a request, newest first.
+    pub(crate) async fn read_of_request(&self, request_id: &str, limit: u32) -> Result<Vec<String>, EngineError> {
+        let values: Vec<Value> = vec![keepable_name(request_id).into(), limit.into()];
+        let mut rows = match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
+                    found.extend(tx.query(OF_FILE.of_request, &values)?);
+                    Ok(ControlFlow::Continue(()))
+                };
+                self.ask_files(engine, ask).await?
+            }
+            Engine::Postgres(engine) => engine.query(OF_ALL.of_request, values).await?,
+        };
+        newest_first(&mut rows, 1, 2)?;
+        rows.iter().take(limit as usize).map(|row| row.text(0)).collect()
+    }
+
+    /// The rankings under a mark with a number below `before`, the greatest number first.
+    pub(crate) async fn read_of_user(
+        &self,
+        mark: &Mark,
+        before: Value,
+        limit: u32,
+    ) -> Result<Vec<UserRanking>, EngineError> {
+        let (mark, most) = (mark.as_str().to_owned(), limit as usize);
+        let rows = match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
+                    let left = u32::try_from(most - found.len()).unwrap_or_default();
+                    found.extend(tx.query(OF_FILE.of_user, &[mark.as_str().into(), before.clone(), left.into()])?);
+                    Ok(if found.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                };
+                self.ask_files(engine, ask).await?
+            }
+            Engine::Postgres(engine) => engine.query(OF_ALL.of_user, vec![mark.into(), before, limit.into()]).await?,
+        };
+        let ranking =
+            |row: &Row| Ok(UserRanking { number: row.number(0)?, id: row.text(1)?, request_id: row.text(2)? });
+        rows.iter().map(ranking).collect()
+    }
+
+    /// The segment of a receipt's file on SQLite; 0 where it lies in the tables of before, or nowhere.
+    pub(crate) async fn segment_with(&self, engine: &Sqlite, id: &str) -> Result<u64, EngineError> {
+        let id = keepable_name(id);
+        let ask = move |tx: &Batch<'_>, found: &mut u64| {
+            let Some(number) = tx.query(HAS_ID, &[id.as_str().into()])?.first().map(|row| row.number(0)).transpose()?
+            else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            *found = super::segment_of(number);
+            Ok(ControlFlow::Break(()))
+        };
+        self.ask_files(engine, ask).await
+    }
+
+    /// What partners have quoted for each of many orders.
+    pub(crate) async fn read_quoted(&self, questions: Questions) -> Result<Quotes, EngineError> {
+        if questions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let count = questions.len();
+        let mut rows: Vec<Vec<Row>> = match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Vec<Vec<Row>>| {
+                    found.resize_with(questions.len(), Vec::new);
+                    for (question, rows) in questions.iter().zip(found) {
+                        rows.extend(tx.query(QUOTED, question)?);
+                    }
+                    Ok(ControlFlow::Continue(()))
+                };
+                self.ask_files(engine, ask).await?
+            }
+            Engine::Postgres(engine) => {
+                let mut found: Vec<Vec<Row>> = std::iter::repeat_with(Vec::new).take(count).collect();
+                for row in engine.query_columns(QUOTED_OF_MANY, &Column::of_rows(questions)?).await? {
+                    // Places count from 1.
+                    let place = usize::try_from(row.number(PLACE)?).unwrap_or_default();
+                    let rows = found.get_mut(place.wrapping_sub(1));
+                    rows.ok_or_else(|| EngineError::failed("an answer is to no question"))?.push(row);
+                }
+                found
+            }
+        };
+        let read = |rows: &mut Vec<Row>| {
+            newest_first(rows, 1, NUMBER)?;
+            Ok(rows.iter().take(RANKINGS_OF_REQUEST_MAX as usize).filter_map(readable_quote).collect())
+        };
+        rows.iter_mut().map(read).collect()
+    }
+}
+
+/// What was quoted, out of its row. No report, and none of its batch, waits for ever because a receipt is damaged: it counts as
+/// not kept.
+fn readable_quote(row: &Row) -> Option<QuotedOptions> {
+    let quoted = read_quoted(row);
+    if let Err(error) = &quoted {
+        tracing::error!(error = error as &dyn std::error::Error, "what a partner has quoted cannot be read");
+    }
+    quoted.ok()
+}
+
+/// Puts rows in order by the columns of their time and of their number, the latest first.
+fn newest_first(rows: &mut [Row], time: usize, number: usize) -> Result<(), EngineError> {
+    // A column that is no number would be so in all of them.
+    rows.iter().try_for_each(|row| row.integer(time).and_then(|_| row.integer(number)).map(drop))?;
+    let key = |row: &Row| (row.integer(time).unwrap_or_default(), row.integer(number).unwrap_or_default());
+    rows.sort_by_key(|row| std::cmp::Reverse(key(row)));
+    Ok(())
+}
+
+async fn read_from_views(tx: &mut Tx, id: String) -> Result<Option<KeptReceipt>, EngineError> {
+    let rows = tx.query(OF_ALL.receipt, vec![id.into()]).await?;
+    let Some(header) = rows.first() else { return Ok(None) };
+    let parts = tx.query(OF_ALL.parts, vec![header.integer(0)?.into()]).await?;
+    receipt(header, &parts).map(Some)
+}

@@ -1,0 +1,290 @@
+//! Files of receipts beside the database: one for each segment, with threads of their own, so that receipts take no turn of the
+//! writer for which completion reports wait, and are forgotten by removing a file.
+//!
+//! Which segments there are stands in the database. A file that is not named there is none of its segments, whatever it holds;
+//! a segment whose file is missing holds nothing.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{open, stopped};
+use crate::engine::Patience;
+use crate::error::{EngineError, OpenError};
+use crate::sqlite::Batch;
+use crate::value::{Row, Value};
+
+/// Threads that read.
+const READERS: usize = 2;
+/// Jobs that wait for a thread; those that come after them wait to be let in.
+const WAITING_MAX: usize = 64;
+/// Files that a thread keeps open, three descriptors each: the segments of both bounds, and the one that is written.
+const OPEN_MAX: usize = 33;
+/// The cache of pages of one connection, KiB: a look-up reads a few, and the system keeps the rest.
+const CACHE_KIB: i64 = 512;
+/// What a file's tables are called, as `user_version` says it.
+const FORM: i64 = 1;
+const TABLES: &str = include_str!("../../migrations/segment.sqlite.sql");
+/// What a file is called while it is made.
+const UNFINISHED: &str = "unfinished";
+
+type Job = Box<dyn FnOnce(&mut OpenSegments) + Send>;
+
+/// The files of a database's segments. The threads end once all clones are dropped.
+#[derive(Clone)]
+pub(crate) struct SegmentFiles {
+    folder: Arc<Path>,
+    writer: mpsc::Sender<Job>,
+    readers: Arc<[mpsc::Sender<Job>]>,
+    next: Arc<AtomicUsize>,
+    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    patience: Patience,
+}
+
+/// Where the segments of a database file are: beside it.
+pub(crate) fn folder_of(database: &Path) -> PathBuf {
+    let mut name = database.file_stem().unwrap_or_default().to_owned();
+    name.push("-receipts");
+    database.with_file_name(name)
+}
+
+impl SegmentFiles {
+    /// Starts the threads; no file is touched yet.
+    pub(crate) fn open(database: &Path, patience: Patience) -> Result<Self, OpenError> {
+        let folder: Arc<Path> = folder_of(database).into();
+        let mut threads = Vec::with_capacity(1 + READERS);
+        let mut spawn = |name: &str, writes: bool| {
+            let (jobs, taken) = mpsc::channel(WAITING_MAX);
+            let segments =
+                OpenSegments { folder: Arc::clone(&folder), writes, busy_max: patience.begin, open: BTreeMap::new() };
+            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || serve(segments, taken));
+            threads.push(thread.map_err(|cause| OpenError::Engine(cause.into()))?);
+            Ok::<_, OpenError>(jobs)
+        };
+        let writer = spawn("receipt-writer", true)?;
+        let readers = (0..READERS).map(|_| spawn("receipt-reader", false)).collect::<Result<_, _>>()?;
+        let threads = Arc::new(Mutex::new(threads));
+        Ok(Self { folder, writer, readers, next: Arc::default(), threads, patience })
+    }
+
+    /// Where the files are. There is no such folder before the first receipt.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the file of a segment is.
+    pub(crate) fn path(&self, number: u64) -> PathBuf {
+        path(&self.folder, number)
+    }
+
+    /// Bytes of a segment's file and its log; none where there is no file.
+    pub(crate) fn bytes(&self, number: u64) -> u64 {
+        let path = self.path(number).into_os_string();
+        let of = |suffix: &str| {
+            let mut name = path.clone();
+            name.push(suffix);
+            std::fs::metadata(name).map_or(0, |file| file.len())
+        };
+        of("") + of("-wal")
+    }
+
+    /// Works on files that may be changed; one job at a time.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut OpenSegments) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        self.hand(&self.writer, work).await
+    }
+
+    /// Works on files that are only read, beside who writes.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut OpenSegments) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.readers.len();
+        self.hand(&self.readers[turn], work).await
+    }
+
+    /// Has every thread close the files of segments that are not kept any more: a file that is removed takes its room until
+    /// nobody has it open.
+    pub(crate) async fn keep_open(&self, kept: &[u64]) -> Result<(), EngineError> {
+        for jobs in self.readers.iter().chain([&self.writer]) {
+            let kept = kept.to_vec();
+            let close = move |segments: &mut OpenSegments| {
+                segments.open.retain(|number, _| kept.contains(number));
+                Ok(())
+            };
+            self.hand(jobs, close).await?;
+        }
+        Ok(())
+    }
+
+    async fn hand<T: Send + 'static>(
+        &self,
+        jobs: &mpsc::Sender<Job>,
+        work: impl FnOnce(&mut OpenSegments) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |segments| {
+            // Who asked may be gone before its turn came: nothing is done then.
+            if !reply.is_closed() {
+                // An owner that does not wait any more is no failure.
+                drop(reply.send(work(segments)));
+            }
+        });
+        let admitted = tokio::time::timeout(self.patience.begin, jobs.send(job)).await;
+        admitted.map_err(|_| EngineError::Busy)?.map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
+    }
+
+    /// Waits until the threads have closed their files.
+    pub(crate) async fn close(self) {
+        let Self { writer, readers, threads, .. } = self;
+        drop((writer, readers));
+        let threads = std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let joined = tokio::task::spawn_blocking(|| threads.into_iter().try_for_each(JoinHandle::join)).await;
+        if !matches!(joined, Ok(Ok(()))) {
+            tracing::error!("a thread of the receipts ended badly");
+        }
+    }
+}
+
+fn serve(mut segments: OpenSegments, mut jobs: mpsc::Receiver<Job>) {
+    while let Some(job) = jobs.blocking_recv() {
+        job(&mut segments);
+    }
+}
+
+fn path(folder: &Path, number: u64) -> PathBuf {
+    // With leading zeros, so that a listing has them in their order.
+    folder.join(format!("{number:08}.db"))
+}
+
+/// The segments that a thread has open.
+pub(crate) struct OpenSegments {
+    folder: Arc<Path>,
+    writes: bool,
+    busy_max: Duration,
+    open: BTreeMap<u64, Connection>,
+}
+
+impl OpenSegments {
+    /// Carries out a transaction on a segment, which holds unless the work fails; none where there is no file.
+    pub(crate) fn on<T>(
+        &mut self,
+        number: u64,
+        work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
+    ) -> Result<Option<T>, EngineError> {
+        let begin = if self.writes { "BEGIN IMMEDIATE" } else { "BEGIN DEFERRED" };
+        let Some(connection) = self.connection(number)? else { return Ok(None) };
+        let failed = |error| super::worker::fail("a transaction on receipts cannot begin", error);
+        connection.execute_batch(begin).map_err(failed)?;
+        let batch = Batch::of(connection);
+        let done = work(&batch).and_then(|done| batch.commit().map(|()| done));
+        super::worker::roll_back(connection);
+        done.map(Some)
+    }
+
+    /// One statement that stands outside of any transaction; its rows.
+    pub(crate) fn ask(&mut self, number: u64, sql: &'static str) -> Result<Option<Vec<Row>>, EngineError> {
+        let Some(connection) = self.connection(number)? else { return Ok(None) };
+        Batch::of(connection).query(sql, &[] as &[Value]).map(Some)
+    }
+
+    /// Makes the file of a segment, whole or not at all; false where there is one already, which stays as it is.
+    pub(crate) fn make(&self, number: u64) -> Result<bool, EngineError> {
+        let to = path(&self.folder, number);
+        let failed = |cause: std::io::Error| EngineError::because("a file of receipts cannot be made", cause);
+        if to.exists() {
+            return Ok(false);
+        }
+        let unfinished = self.folder.join(UNFINISHED);
+        remove_all(&unfinished).map_err(failed)?;
+        let connection = open::open(&unfinished, self.busy_max).map_err(cannot_open)?;
+        let fill = || {
+            connection.execute_batch(TABLES)?;
+            connection.pragma_update(None, "user_version", FORM)
+        };
+        fill().map_err(|error| EngineError::because("a file of receipts cannot be filled", error))?;
+        // The last who closes it folds the log into the file.
+        connection.close().map_err(|(_, error)| EngineError::because("a file of receipts cannot be closed", error))?;
+        let sync = || File::open(&unfinished)?.sync_all();
+        sync().and_then(|()| std::fs::rename(&unfinished, &to)).map_err(failed)?;
+        // A name is on the disk only when its folder is, and the folder may be new.
+        let above = self.folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let sync_folder = |folder: &Path| File::open(folder)?.sync_all();
+        sync_folder(&self.folder).and_then(|()| sync_folder(above)).map_err(failed)?;
+        Ok(true)
+    }
+
+    /// Removes the file of a segment, if it is there.
+    pub(crate) fn remove(&mut self, number: u64) -> Result<(), EngineError> {
+        self.open.remove(&number);
+        let failed = |cause| EngineError::because("a file of receipts cannot be removed", cause);
+        remove_all(&path(&self.folder, number)).map_err(failed)
+    }
+
+    /// The segments that there are files of, whether or not the database knows them.
+    pub(crate) fn found(&self) -> Result<Vec<u64>, EngineError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(EngineError::because("the folder of receipts cannot be read", error)),
+        };
+        let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".db")?.parse().ok();
+        Ok(entries.filter_map(Result::ok).filter_map(number).collect())
+    }
+
+    fn connection(&mut self, number: u64) -> Result<Option<&Connection>, EngineError> {
+        if !self.open.contains_key(&number) {
+            let path = path(&self.folder, number);
+            if !path.exists() {
+                return Ok(None);
+            }
+            let connection = match self.writes {
+                true => open::open(&path, self.busy_max),
+                false => open::open_to_read(&path, self.busy_max),
+            };
+            let connection = connection.map_err(cannot_open)?;
+            check(&connection)?;
+            // The oldest are asked for least.
+            while self.open.len() >= OPEN_MAX {
+                self.open.pop_first();
+            }
+            self.open.insert(number, connection);
+        }
+        Ok(self.open.get(&number))
+    }
+}
+
+fn check(connection: &Connection) -> Result<(), EngineError> {
+    let unreadable = |error| EngineError::because("a file of receipts cannot be read", error);
+    connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(unreadable)?;
+    let form: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(unreadable)?;
+    if form == FORM { Ok(()) } else { Err(EngineError::failed("a file of receipts is of another gateway's form")) }
+}
+
+fn cannot_open(error: OpenError) -> EngineError {
+    EngineError::because("a file of receipts cannot be opened", error)
+}
+
+/// Removes a database file. The log goes last: with a file that is there it must not be missing.
+fn remove_all(path: &Path) -> std::io::Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.to_owned().into_os_string();
+        name.push(suffix);
+        match std::fs::remove_file(name) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
