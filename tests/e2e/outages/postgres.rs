@@ -19,8 +19,10 @@ use crate::onboarding::settings;
 const NO_SMTP: u16 = 1;
 /// Clients that book, and as many that report.
 const CLIENTS: usize = 4;
-/// How long each fault lasts, and the time between two: long enough that a frozen server is given up on.
-const FAULT: Duration = Duration::from_secs(8);
+/// How long each fault lasts, but for a frozen server, which is given up on when a transaction has waited for its turn.
+const FAULT: Duration = Duration::from_secs(5);
+const FREEZE: Duration = Duration::from_secs(20);
+/// The time between two.
 const BETWEEN: Duration = Duration::from_secs(3);
 
 /// Books under one key after the other until told to stop, each until it is booked; what each key got.
@@ -79,7 +81,7 @@ async fn inject(mut server: Postgres, refusals: &Refusals, rounds: usize) -> (Po
                 "freeze" => server.freeze().expect("it freezes"),
                 _ => set_read_only(&server, "on"),
             }
-            tokio::time::sleep(FAULT).await;
+            tokio::time::sleep(if fault == "freeze" { FREEZE } else { FAULT }).await;
             match fault {
                 "freeze" => server.thaw().expect("it goes on"),
                 "read-only" => set_read_only(&server, "off"),

@@ -18,8 +18,8 @@ const UP_MAX: Duration = Duration::from_secs(60);
 /// How often that is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often it asks each server, and how many failures it takes to leave one out.
-const CHECK_MS: u32 = 100;
-const FAILURES: u32 = 2;
+const CHECK_MS: u32 = 500;
+const FAILURES: u32 = 3;
 
 /// The proxy cannot be had.
 #[derive(Debug, thiserror::Error)]
