@@ -23,6 +23,7 @@ mod linking;
 mod loaded;
 mod observability;
 mod onboarding;
+mod overload;
 mod partners;
 mod ranking;
 mod receipts;

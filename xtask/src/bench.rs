@@ -13,7 +13,7 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     if !gateway::install_packages(&root().join(NODE_HOME))? {
         step("No Node found: completion reports are not measured against it");
     }
-    for bench in ["main_job", "calls", "completion"] {
+    for bench in ["main_job", "calls", "completion", "overload"] {
         step(&format!("Bench {bench}"));
         run(cargo().args(["bench", "--locked", "--package", "intent-gateway-tests", "--bench", bench]))?;
     }
