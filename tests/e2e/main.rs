@@ -24,7 +24,11 @@ mod linking;
 mod loaded;
 mod observability;
 mod onboarding;
+<<<<<<< HEAD
 mod outages;
+=======
+mod overload;
+>>>>>>> overload
 mod partners;
 mod ranking;
 mod receipts;
