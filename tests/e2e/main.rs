@@ -24,11 +24,8 @@ mod linking;
 mod loaded;
 mod observability;
 mod onboarding;
-<<<<<<< HEAD
 mod outages;
-=======
 mod overload;
->>>>>>> overload
 mod partners;
 mod ranking;
 mod receipts;

@@ -13,11 +13,7 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     if !gateway::install_packages(&root().join(NODE_HOME))? {
         step("No Node found: completion reports are not measured against it");
     }
-<<<<<<< HEAD
-    for bench in ["main_job", "calls", "completion", "forgetting"] {
-=======
-    for bench in ["main_job", "calls", "completion", "overload"] {
->>>>>>> overload
+    for bench in ["main_job", "calls", "completion", "forgetting", "overload"] {
         step(&format!("Bench {bench}"));
         run(cargo().args(["bench", "--locked", "--package", "intent-gateway-tests", "--bench", bench]))?;
     }
