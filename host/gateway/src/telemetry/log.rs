@@ -19,10 +19,13 @@ pub(super) fn layer(
     repeats: Repeats,
 ) -> Result<Box<dyn Layer<Registry> + Send + Sync>, ParseError> {
     let is_for_the_log = filter_fn(|metadata| metadata.target() != TRACE_TARGET);
-    let passes = log_filter(&config.level)?.and(is_for_the_log).and(repeats);
+    let passes = log_filter(&config.level)?.and(is_for_the_log);
     Ok(match config.format {
-        LogFormat::Text => text(io::stderr, io::stderr().is_terminal()).with_filter(passes).boxed(),
-        LogFormat::Json => fmt::layer().with_writer(io::stderr).json().flatten_event(true).with_filter(passes).boxed(),
+        LogFormat::Text => repeats.around(text(io::stderr, io::stderr().is_terminal())).with_filter(passes).boxed(),
+        LogFormat::Json => {
+            let lines = fmt::layer().with_writer(io::stderr).json().flatten_event(true);
+            repeats.around(lines).with_filter(passes).boxed()
+        }
     })
 }
 

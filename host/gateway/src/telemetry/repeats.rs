@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tracing::field::{Field, Visit};
-use tracing::subscriber::Interest;
+use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
-use tracing_subscriber::layer::{Context, Filter};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
 
 /// Lines that are written of each in an interval.
 const LINES_MAX: u32 = 10;
@@ -49,6 +50,11 @@ struct LeftOut {
 }
 
 impl Repeats {
+    /// Has a layer write no more than it is to.
+    pub(super) fn around<L>(self, layer: L) -> Counted<L> {
+        Counted { layer, repeats: self }
+    }
+
     /// Says in the log what was left out of it, every interval.
     pub(super) async fn keep_telling(&self) {
         loop {
@@ -106,18 +112,44 @@ impl Repeats {
     }
 }
 
-impl<S: Subscriber> Filter<S> for Repeats {
-    fn enabled(&self, _metadata: &Metadata<'_>, _context: &Context<'_, S>) -> bool {
-        true
+/// A layer that is handed those events alone that are to be written. It is no filter of [`tracing_subscriber`]: one that judges
+/// events by their fields leaves traces of its verdict for the next event (tracing-subscriber 0.3, `FilterState`).
+pub(super) struct Counted<L> {
+    layer: L,
+    repeats: Repeats,
+}
+
+impl<S: Subscriber, L: Layer<S>> Layer<S> for Counted<L> {
+    fn on_layer(&mut self, subscriber: &mut S) {
+        self.layer.on_layer(subscriber);
     }
 
-    fn callsite_enabled(&self, _metadata: &'static Metadata<'static>) -> Interest {
-        Interest::always()
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        self.layer.on_new_span(attributes, id, context);
     }
 
-    fn event_enabled(&self, event: &Event<'_>, _context: &Context<'_, S>) -> bool {
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        self.layer.on_record(id, values, context);
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let metadata = event.metadata();
-        *metadata.level() > Level::WARN || metadata.target() == TARGET || self.count(event, Instant::now())
+        let is_counted = *metadata.level() <= Level::WARN && metadata.target() != TARGET;
+        if !is_counted || self.repeats.count(event, Instant::now()) {
+            self.layer.on_event(event, context);
+        }
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        self.layer.on_enter(id, context);
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        self.layer.on_exit(id, context);
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        self.layer.on_close(id, context);
     }
 }
 
@@ -180,8 +212,9 @@ fn text(event: &Event<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tracing_subscriber::filter::LevelFilter;
     use tracing_subscriber::layer::SubscriberExt as _;
-    use tracing_subscriber::{Layer as _, Registry, fmt};
+    use tracing_subscriber::{Registry, fmt};
 
     use super::*;
     use crate::telemetry::log::tests::Written;
@@ -190,7 +223,9 @@ mod tests {
     fn logged(repeats: &Repeats, work: impl FnOnce()) -> Vec<String> {
         let written = Written::default();
         let to = written.clone();
-        let layer = fmt::layer().with_ansi(false).with_writer(move || to.clone()).with_filter(repeats.clone());
+        let layer = repeats.clone().around(fmt::layer().with_ansi(false).with_writer(move || to.clone()));
+        // Behind a filter, as in the gateway.
+        let layer = layer.with_filter(LevelFilter::INFO);
         tracing::subscriber::with_default(Registry::default().with(layer), work);
         written.text().lines().map(str::to_owned).collect()
     }
