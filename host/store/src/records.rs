@@ -58,7 +58,7 @@ impl SqlStore {
     /// # Errors
     /// [`OpenError`] when it cannot be reached, has been used by a newer gateway, or would not keep what it acknowledges.
     pub async fn open(location: &Location, vault: Option<&Vault>) -> Result<Self, OpenError> {
-        Self::open_engine(Engine::open(location, Patience::default()).await?, vault).await
+        Self::open_engine(Engine::open(location, Patience::default()).await?, location, vault).await
     }
 
     /// Opens a database that a gateway has used before; for commands that only look, and must not make an empty one at an
@@ -72,10 +72,10 @@ impl SqlStore {
         }
         let engine = Engine::open(location, Patience::default()).await?;
         Self::expect_tables(&engine).await?;
-        Self::open_engine(engine, vault).await
+        Self::open_engine(engine, location, vault).await
     }
 
-    async fn open_engine(engine: Engine, vault: Option<&Vault>) -> Result<Self, OpenError> {
+    async fn open_engine(engine: Engine, location: &Location, vault: Option<&Vault>) -> Result<Self, OpenError> {
         let migrated = migrate::run(&engine).await?;
         let chains = Chains::of(vault);
         if migrated.has_new_chain_starts {

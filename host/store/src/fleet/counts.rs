@@ -257,7 +257,7 @@ async fn take_on_postgres(postgres: &Postgres, rates: Vec<SharedRate>) -> Result
             Ok::<_, EngineError>(vec![mark.as_str().into(), calls.into(), Value::number(*per_ms)?])
         };
         let rows = now.iter().map(row).collect::<Result<_, _>>()?;
-        let taken = postgres.query_columns(TAKE, &Column::of_rows(rows)?).await?;
+        let taken = postgres.change_columns(TAKE, &Column::of_rows(rows)?).await?;
         let mut taken =
             taken.iter().map(|row| Ok((row.text(0)?, row.time(1)?))).collect::<Result<Vec<_>, EngineError>>()?;
         taken.sort_unstable();

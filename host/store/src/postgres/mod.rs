@@ -116,7 +116,7 @@ impl Postgres {
     }
 
     /// The same for a statement whose parameters are columns of many rows; its rows.
-    pub(crate) async fn query_columns(&self, sql: &'static str, columns: &[Column]) -> Result<Vec<Row>, EngineError> {
+    pub(crate) async fn change_columns(&self, sql: &'static str, columns: &[Column]) -> Result<Vec<Row>, EngineError> {
         let client = self.connection().await?;
         let done = in_time(self.statement_max(), query_with(&client, sql, columns.iter().map(column).unzip())).await;
         end(client, done)
@@ -128,9 +128,14 @@ impl Postgres {
         loop {
             let client = self.connection().await?;
             attempts += 1;
-            match query_with(&client, sql, columns.iter().map(column).unzip()).await {
+            let asked = query_with(&client, sql, columns.iter().map(column).unzip());
+            match in_time(self.statement_max(), asked).await {
                 // Reading twice does no harm, so a connection that broke meanwhile is replaced.
                 Err(Broken::Connection(_)) if attempts <= CONNECTIONS_MAX => discard(client),
+                Err(broken @ Broken::Silent(_)) => {
+                    discard(client);
+                    return Err(broken.into());
+                }
                 done => return Ok(done?),
             }
         }
@@ -198,7 +203,8 @@ impl Postgres {
     /// A transaction that writes beside the others: what it writes nobody else writes but others of its kind, which keep each
     /// other away by locks of their own.
     pub(crate) async fn write_beside(&self) -> Result<PostgresTx, EngineError> {
-        self.begin("BEGIN ISOLATION LEVEL READ COMMITTED".to_owned()).await
+        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned();
+        self.begin(begin, self.statement_max(), self.statement_max()).await
     }
 
     /// A connection for statements that stand in no transaction, each of which may take so long.

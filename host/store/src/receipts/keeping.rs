@@ -83,7 +83,7 @@ impl SqlStore {
                 return Ok(());
             }
         }
-        Err(EngineError::Busy)
+        Err(EngineError::too_late("no segment was there for receipts in time"))
     }
 
     /// False when a segment has to be looked for again.

@@ -91,12 +91,12 @@ async fn remove_one(alone: &Alone, table: &str, number: u64) -> Result<bool, Eng
     };
     if let Some(how) = how {
         match alone.run(&format!("ALTER TABLE {table} DETACH PARTITION {partition} {how}")).await {
-            Err(EngineError::Busy) => return Ok(false),
+            Err(EngineError::Unavailable { .. }) => return Ok(false),
             done => done?,
         }
     }
     match alone.run(&format!("DROP TABLE IF EXISTS {partition}")).await {
-        Err(EngineError::Busy) => Ok(false),
+        Err(EngineError::Unavailable { .. }) => Ok(false),
         done => done.map(|()| true),
     }
 }

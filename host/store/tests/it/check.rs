@@ -208,11 +208,11 @@ async fn each_damage_is_found(database: Database) {
             None => "ALTER TABLE audit_log DISABLE TRIGGER ALL; ALTER TABLE ledger DISABLE TRIGGER ALL;",
         };
         database.run(free).await.expect("they go");
-        if damage.starts_with(OF_RECEIPTS) {
-            database.run_on_receipts(damage).await;
-        } else {
-            database.run(damage).await.unwrap_or_else(|error| panic!("{damage}: {error}"));
-        }
+        let done = match damage.strip_prefix(OF_RECEIPTS) {
+            Some(damage) => database.run_on_receipts(damage).await,
+            None => database.run(damage).await,
+        };
+        done.unwrap_or_else(|error| panic!("{damage}: {error}"));
         let found = problems(&database.open().await, &[]).await;
         for problem in expected {
             assert!(found.contains(problem), "{damage}: {problem:?} is not in {found:?}");

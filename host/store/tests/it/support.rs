@@ -132,23 +132,6 @@ impl Database {
         files
     }
 
-    /// Runs statements on the tables of receipts, behind the store's back: on SQLite those of every file, on PostgreSQL the
-    /// partitioned one.
-    pub(crate) async fn run_on_receipts(&self, sql: &str) {
-        match &self.engine {
-            Engine::Sqlite { .. } => {
-                for file in self.segment_files() {
-                    let connection = rusqlite::Connection::open(file).expect("the file opens");
-                    connection.execute_batch(sql).expect("it is run");
-                }
-            }
-            Engine::Postgres { .. } => {
-                let sql = sql.replace(" receipts ", " segment_receipts ").replace("FROM receipts", "FROM segment_receipts");
-                self.run(&sql).await.expect("it is run");
-            }
-        }
-    }
-
     /// What takes the tables away that came after the sixteenth step of the tables, for a test that makes an older store.
     pub(crate) fn without_later_tables(&self) -> String {
         let segments = match &self.engine {
