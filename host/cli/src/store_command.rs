@@ -119,7 +119,9 @@ pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()>
         StoreCommand::Check(arguments) => {
             with_store(config, async |store| store_check::check(store, config, arguments).await)
         }
-        StoreCommand::Size(arguments) => with_store(config, async |store| store_size::show(store, arguments.json).await),
+        StoreCommand::Size(arguments) => {
+            with_store(config, async |store| store_size::show(store, arguments.json).await)
+        }
         StoreCommand::Compact(arguments) => compact_file(config, arguments.json),
     }
 }

@@ -232,9 +232,8 @@ impl Background {
             disk::bound(receipts.clone(), time.clone(), keep.evidence_ms, rounds)
         });
         let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: HOURLY_DUE };
-        tasks.spawn_duty("evidence", &duties, work, move |rounds| {
-            forget(clock.clone(), evidence.clone(), keep, rounds)
-        });
+        tasks
+            .spawn_duty("evidence", &duties, work, move |rounds| forget(clock.clone(), evidence.clone(), keep, rounds));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", SECONDS_DUE, move |rounds| {
             let watch = strikes.take().unwrap_or_default();

@@ -127,12 +127,7 @@ impl SqlStore {
     }
 
     /// Those below a number, where there are more.
-    async fn read_page(
-        &self,
-        place: Place,
-        below: Option<i64>,
-        named_below: Option<i64>,
-    ) -> Result<Page, EngineError> {
+    async fn read_page(&self, place: Place, below: Option<i64>, named_below: Option<i64>) -> Result<Page, EngineError> {
         let of_file = move |tx: &Batch<'_>| {
             let mut page = Page { receipts: Vec::new(), named: Vec::new() };
             if let Some(below) = below {

@@ -141,7 +141,9 @@ impl SegmentFiles {
             }
         });
         let admitted = tokio::time::timeout(self.patience.begin, jobs.send(job)).await;
-        admitted.map_err(|_| EngineError::too_late("the files of receipts were not got to in time"))?.map_err(|_| stopped())?;
+        admitted
+            .map_err(|_| EngineError::too_late("the files of receipts were not got to in time"))?
+            .map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?
     }
 

@@ -77,7 +77,8 @@ async fn what_an_older_gateway_has_written_holds_and_links_go_on_under_the_key(d
     link_plainly(&database, &store).await;
     store.close().await;
     // As the tables were then.
-    let before = "DROP TABLE approvals; DROP TABLE chain_starts; DELETE FROM refinery_schema_history WHERE version >= 14;";
+    let before =
+        "DROP TABLE approvals; DROP TABLE chain_starts; DELETE FROM refinery_schema_history WHERE version >= 14;";
     force(&database, &format!("{} {before}", database.without_later_tables())).await;
     let store = database.open().await;
     let old = Links { without_key: 2, ..Links::default() };
