@@ -227,4 +227,6 @@ fn user_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
 }
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
