@@ -3,18 +3,22 @@
 
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{OnceLock, mpsc};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 /// How long the server may take until it takes connections.
 const START_MAX: Duration = Duration::from_secs(60);
+/// How long it may take until it has stopped.
+const STOP_MAX: Duration = Duration::from_secs(60);
+/// How often is looked whether it has.
+const STOP_POLL: Duration = Duration::from_millis(5);
 /// Lines of the server's log that an error shows.
 const LOG_LINES_SHOWN: usize = 20;
 /// What the server says when it is ready.
@@ -30,14 +34,30 @@ const DEMAND: &str = "INTENT_GATEWAY_TEST_POSTGRES";
 const SOCKET_PORT: u16 = 5432;
 
 /// Waits until its input ends, then stops the server and removes the folder: the input ends when the process that
-/// holds its other end does, even by a kill. The server alone keeps the log open, so that the log ends with it.
+/// holds its other end does, even by a kill. The server alone keeps the log open, so that the log ends with it. It may be
+/// another one than at first, and stand still; its file of this name goes when it does.
 const KEEPER: &str = r#"folder=$1; shift
-"$@" 2>&1 </dev/null & server=$!
+"$@" 2>&1 </dev/null &
 exec >/dev/null 2>&1
 cat
-kill -QUIT "$server"; wait "$server"
+if read -r server < "$folder/data/postmaster.pid"; then
+    kill -QUIT "$server"
+    kill -CONT "$server"
+    tries=0
+    while [ -e "$folder/data/postmaster.pid" ] && [ "$tries" -lt 600 ]; do sleep 0.05; tries=$((tries + 1)); done
+fi
+wait
 rm -rf "$folder"
 "#;
+
+/// How a server is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Connections are cut, and what is committed is written.
+    Fast,
+    /// As in a crash: the next start recovers.
+    Immediate,
+}
 
 /// The server cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +91,10 @@ pub struct Postgres {
     folder: PathBuf,
     port: u16,
     databases: AtomicU32,
+    owner: Option<(u32, u32)>,
+    options: Vec<OsString>,
+    /// The server that was started after the first one had been stopped.
+    again: Mutex<Option<Child>>,
     keeper: Child,
     /// Open for as long as the server is wanted.
     input: Option<ChildStdin>,
@@ -106,24 +130,108 @@ impl Postgres {
             }
         };
         let mut keeper = Command::new("sh");
-        keeper.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(programs.join("postgres")).args(options);
+        keeper.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(programs.join("postgres")).args(&options);
         let mut keeper = as_owner(keeper, owner);
         let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(step("sh"))?;
         let (input, log) = (keeper.stdin.take(), keeper.stdout.take());
         // From here on, leaving early stops the server and removes the folder.
-        let server = Self { programs, folder, port, databases: AtomicU32::new(0), keeper, input };
-        let (sender, lines) = mpsc::channel();
-        if let Some(log) = log {
-            // The thread reads to the end, so that the server never blocks on a full pipe.
-            std::thread::spawn(move || {
-                for line in BufReader::new(log).lines().map_while(Result::ok) {
-                    // Nobody listens any more once the server is ready.
-                    let _ = sender.send(line);
-                }
-            });
-        }
-        wait_until_ready(&lines)?;
+        let (databases, again) = (AtomicU32::new(0), Mutex::new(None));
+        let server = Self { programs, folder, port, databases, owner, options, again, keeper, input };
+        wait_until_ready(log)?;
         Ok(Some(server))
+    }
+
+    /// Stops the server and waits until it has stopped.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it does not run, or does not stop in time.
+    pub fn stop(&self, how: Stop) -> Result<(), PostgresError> {
+        let signal = match how {
+            Stop::Fast => "-INT",
+            Stop::Immediate => "-QUIT",
+        };
+        let file = self.pid_file();
+        run("kill", Command::new("kill").args([signal, &self.postmaster()?]))?;
+        let deadline = Instant::now() + STOP_MAX;
+        while file.exists() {
+            if Instant::now() > deadline {
+                return Err(PostgresError::Program { what: "postgres", output: "it does not stop".to_owned() });
+            }
+            std::thread::park_timeout(STOP_POLL);
+        }
+        if let Some(mut stopped) = self.again().take() {
+            stopped.wait().map_err(step("postgres"))?;
+        }
+        Ok(())
+    }
+
+    /// Starts a server that was stopped, on the same data and socket, and waits until it takes connections.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it does not start.
+    pub fn start_again(&self) -> Result<(), PostgresError> {
+        let mut server = as_owner(Command::new(self.programs.join("postgres")), self.owner);
+        server.args(&self.options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut server = server.spawn().map_err(step("postgres"))?;
+        let log = server.stderr.take();
+        *self.again() = Some(server);
+        wait_until_ready(log)
+    }
+
+    /// Lets all processes of the server stand still.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it does not run.
+    pub fn freeze(&self) -> Result<(), PostgresError> {
+        self.signal_all("-STOP")
+    }
+
+    /// Lets all of them go on.
+    ///
+    /// # Errors
+    /// As [`freeze`](Self::freeze).
+    pub fn wake(&self) -> Result<(), PostgresError> {
+        self.signal_all("-CONT")
+    }
+
+    fn signal_all(&self, signal: &str) -> Result<(), PostgresError> {
+        let postmaster = self.postmaster()?;
+        let mut kill = Command::new("kill");
+        kill.args([signal, &postmaster]);
+        let processes = std::fs::read_dir("/proc").map_err(step("/proc"))?.flatten();
+        for process in processes.filter_map(|entry| entry.file_name().into_string().ok()) {
+            // The name, which stands in parentheses, may hold anything; state and parent follow it.
+            let told = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+            let parent = told.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1));
+            if parent == Some(&postmaster) {
+                kill.arg(process);
+            }
+        }
+        // One of them may have ended meanwhile, which `kill` calls a failure.
+        kill.stdin(Stdio::null()).stderr(Stdio::null()).status().map(drop).map_err(step("kill"))
+    }
+
+    /// The path of the socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(format!(".s.PGSQL.{}", self.port))
+    }
+
+    fn pid_file(&self) -> PathBuf {
+        self.folder.join("data/postmaster.pid")
+    }
+
+    /// The identifier of the server's first process.
+    fn postmaster(&self) -> Result<String, PostgresError> {
+        let file = std::fs::read_to_string(self.pid_file()).map_err(step("postmaster.pid"))?;
+        let first = file.lines().next().unwrap_or_default().trim();
+        // A signal to anything else would meet somebody else's processes.
+        let number: u32 = first.parse().map_err(|error| step("postmaster.pid")(std::io::Error::other(error)))?;
+        Ok(number.to_string())
+    }
+
+    fn again(&self) -> MutexGuard<'_, Option<Child>> {
+        self.again.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The server that all tests of a process share, each with a database of its own. `None` where PostgreSQL is not
@@ -180,6 +288,9 @@ impl Drop for Postgres {
         drop(self.input.take());
         // An error here means that it has ended already.
         let _ = self.keeper.wait();
+        if let Some(mut server) = self.again().take() {
+            let _ = server.wait();
+        }
     }
 }
 
@@ -274,7 +385,18 @@ fn make_folder(owner: Option<(u32, u32)>) -> Result<PathBuf, PostgresError> {
     Ok(folder.keep())
 }
 
-fn wait_until_ready(lines: &mpsc::Receiver<String>) -> Result<(), PostgresError> {
+/// Waits until the log of a server says that it takes connections.
+fn wait_until_ready(log: Option<impl Read + Send + 'static>) -> Result<(), PostgresError> {
+    let (sender, lines) = mpsc::channel();
+    if let Some(log) = log {
+        // The thread reads to the end, so that the server never blocks on a full pipe.
+        std::thread::spawn(move || {
+            for line in BufReader::new(log).lines().map_while(Result::ok) {
+                // Nobody listens any more once the server is ready.
+                let _ = sender.send(line);
+            }
+        });
+    }
     let mut log: Vec<String> = Vec::new();
     loop {
         match lines.recv_timeout(START_MAX) {
@@ -301,6 +423,33 @@ mod tests {
         let pid = std::fs::read_to_string(folder.join("data/postmaster.pid")).unwrap();
         let process = Path::new("/proc").join(pid.lines().next().unwrap());
         assert!(process.exists());
+        drop(server);
+        assert!(!process.exists() && !folder.exists());
+    }
+    #[test]
+    fn a_server_is_stopped_started_and_frozen() {
+        let Some(server) = Postgres::start().unwrap() else { return };
+        let folder = server.folder().to_owned();
+        let state = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.postmaster().unwrap())).unwrap();
+            stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
+        };
+        for how in [Stop::Fast, Stop::Immediate] {
+            let before = server.postmaster().unwrap();
+            server.stop(how).unwrap();
+            assert!(server.stop(how).is_err(), "it does not run");
+            server.start_again().unwrap();
+            assert_ne!(server.postmaster().unwrap(), before);
+            server.database().unwrap();
+        }
+        server.freeze().unwrap();
+        assert_eq!(state(), 'T');
+        server.wake().unwrap();
+        assert_ne!(state(), 'T');
+        server.database().unwrap();
+        // One that stands still ends as well.
+        server.freeze().unwrap();
+        let process = Path::new("/proc").join(server.postmaster().unwrap());
         drop(server);
         assert!(!process.exists() && !folder.exists());
     }
