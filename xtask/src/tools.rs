@@ -92,7 +92,7 @@ fn install_node_project(project: &str, is_there: fn() -> bool) -> anyhow::Result
 }
 
 /// Installs PostgreSQL where it is missing and required; where it is only missing, says what to do.
-fn install_postgres() -> anyhow::Result<()> {
+pub(crate) fn install_postgres() -> anyhow::Result<()> {
     if has_postgres() {
         return Ok(());
     }
@@ -136,7 +136,7 @@ fn install_package(package: &str) -> anyhow::Result<()> {
 }
 
 /// Whether `initdb` is found, on the path or where Debian puts it.
-fn has_postgres() -> bool {
+pub(crate) fn has_postgres() -> bool {
     let versions = std::fs::read_dir(POSTGRES_FOLDER).into_iter().flatten().filter_map(Result::ok);
     exists("initdb") || versions.map(|version| version.path().join("bin/initdb")).any(|initdb| initdb.exists())
 }
