@@ -5,6 +5,7 @@
 
 mod accounts;
 mod bench;
+mod chaos;
 mod command;
 mod conformance;
 mod demo;
@@ -47,6 +48,8 @@ enum Command {
     /// Measure against the aims: isolation, scan, load, a whole search against a bare proxy; completion reports against
     /// servers that do less and against Node
     Bench,
+    /// Run gateways under load while faults happen, and compare what was acknowledged with what is kept (docs/chaos.md)
+    Chaos(chaos::ChaosArgs),
     /// Fuzz what comes from outside, guided by coverage (docs/fuzzing.md)
     Fuzz {
         /// One target; all of them in turn otherwise
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Guests => guests::build_all(),
         Command::Demo { keep } => demo::run(keep),
         Command::Bench => bench::run_all(),
+        Command::Chaos(arguments) => chaos::run_once(&arguments),
         Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
         Command::PostalCodes => postal_codes::make(),
         Command::Test { only, soak } => test::run_all(only.as_deref(), soak),

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use test_servers::soak;
 
 use crate::command::{cargo, root, run, step};
-use crate::{conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, readme, tools};
+use crate::{chaos, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, readme, tools};
 
 /// One named part of the run.
 struct Part {
@@ -15,7 +15,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 18] = [
+const PARTS: [Part; 19] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "contracts", run: guests::build_all },
@@ -28,6 +28,7 @@ const PARTS: [Part; 18] = [
     Part { name: "contract checks", run: contract_checks },
     Part { name: "API fuzz", run: fuzz::run_all },
     Part { name: "fuzz targets", run: fuzz_targets::soak },
+    Part { name: "chaos", run: chaos::run_short },
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
     Part { name: "orders", run: readme::run_orders },

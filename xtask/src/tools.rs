@@ -112,6 +112,11 @@ const POSTGRES: Optional =
     Optional { what: "PostgreSQL's server", package: POSTGRES_PACKAGE, wish: POSTGRES_WISH, is_there: has_postgres };
 const PROXY: Optional = Optional { what: "HAProxy", package: HAPROXY, wish: HAPROXY_WISH, is_there: has_haproxy };
 
+/// Installs PostgreSQL's server where tests must not go without.
+pub(crate) fn install_postgres() -> anyhow::Result<()> {
+    install_optional(&POSTGRES)
+}
+
 /// Installs it where it is missing and required; where it is only missing, says what to do.
 fn install_optional(wanted: &Optional) -> anyhow::Result<()> {
     let Optional { what, package, wish, is_there } = wanted;
@@ -158,7 +163,7 @@ fn install_package(package: &str) -> anyhow::Result<()> {
 }
 
 /// Whether `initdb` is found, on the path or where Debian puts it.
-fn has_postgres() -> bool {
+pub(crate) fn has_postgres() -> bool {
     let versions = std::fs::read_dir(POSTGRES_FOLDER).into_iter().flatten().filter_map(Result::ok);
     exists("initdb") || versions.map(|version| version.path().join("bin/initdb")).any(|initdb| initdb.exists())
 }

@@ -69,6 +69,9 @@ impl<K: Eq + Hash + Clone> Drop for FairSlot<'_, K> {
 }
 
 #[cfg(test)]
+mod simulation;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -5,14 +5,16 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use chaos::footprint::Footprint;
+use chaos::proxy::Proxy;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::SEARCH_DEADLINE;
-use super::footprint::Footprint;
-use super::proxy::Proxy;
 use crate::calls::booking;
-use crate::harness::{Answer, Gateway, GatewayOptions, Server, ac_contract, built, request, root, rust_partner};
+use crate::harness::{
+    Answer, Gateway, GatewayOptions, PartnerEntry, Server, ac_contract, built, request, root, rust_partner,
+};
 use crate::search::honest_slots;
 
 const SEARCH_TOOL: &str = "search_ac_service_slots";
@@ -82,7 +84,7 @@ impl Fleet {
             proxies.push(((*id).to_owned(), Proxy::start(address.expect("an address")).await));
         }
         let gateway = Gateway::start(&GatewayOptions {
-            partners: proxies.iter().map(|(id, proxy)| proxy.entry(id)).collect(),
+            partners: proxies.iter().map(|(id, proxy)| PartnerEntry::new(id, &proxy.url())).collect(),
             contracts: vec![ac_contract()],
             extra: format!(
                 "pool_idle_secs = {POOL_IDLE_SECONDS}\n[search]\ntimeout_ms = {}\n\
@@ -127,7 +129,7 @@ impl Fleet {
     /// What the gateway holds.
     pub(super) fn footprint(&self) -> Footprint {
         let ports: BTreeSet<u16> = self.proxies.iter().map(|(_, proxy)| proxy.port).collect();
-        Footprint::of(self.gateway.server.id(), &ports)
+        Footprint::of(self.gateway.server.id(), &ports).expect("Linux tells")
     }
 
     /// The partners to which connections are open, as their own side sees it.

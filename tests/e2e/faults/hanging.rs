@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
+use chaos::proxy::Fault;
 use futures_util::future::join_all;
 
 use super::checks::{has_options_of, in_time, quantile};
 use super::fleet::{Fleet, Rates};
-use super::proxy::Fault;
 use super::{GRACE, SEARCH_DEADLINE};
 use crate::harness::Answer;
 

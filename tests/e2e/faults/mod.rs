@@ -1,15 +1,13 @@
 //! Faults between the gateway and its partners: a soak under all of them in turn, and a search with a partner that hangs.
 //!
-//! Partners are real processes ([`fleet`]); what goes wrong is the doing of a proxy before each ([`proxy`]). What must
+//! Partners are real processes ([`fleet`]); what goes wrong is the doing of a proxy before each ([`chaos::proxy`]). What must
 //! hold of every call is told by [`checks`], and [`sabotage`] shows that each of these checks can fail.
 #![expect(clippy::print_stderr, reason = "the figures are for whoever asks with --nocapture")]
 
 mod checks;
 mod fleet;
-mod footprint;
 mod hanging;
 mod load;
-mod proxy;
 mod sabotage;
 mod soak;
 mod storm;

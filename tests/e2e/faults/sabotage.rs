@@ -6,13 +6,13 @@ use std::hint::black_box;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
+use chaos::footprint::{Allowance, Footprint};
+use chaos::proxy::Fault;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::checks::{has_options_of, in_time, is_booked, is_booked_or_refused};
 use super::fleet::{Fleet, Rates};
-use super::footprint::{Allowance, Footprint};
-use super::proxy::Fault;
 use super::{GRACE, SEARCH_DEADLINE};
 use crate::harness::Answer;
 
@@ -77,7 +77,7 @@ fn answers_that_say_nothing_are_seen() {
 async fn what_a_process_holds_too_much_is_seen() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
-    let footprint = || Footprint::of(std::process::id(), &BTreeSet::from([address.port()]));
+    let footprint = || Footprint::of(std::process::id(), &BTreeSet::from([address.port()])).expect("Linux tells");
     let before = footprint();
     assert_eq!(before.connections, 0);
 

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chaos::footprint::Allowance;
+use chaos::proxy::Fault;
 use test_servers::soak;
 use tokio::time::Instant;
 
 use super::fleet::{Fleet, Rates};
-use super::footprint::Allowance;
 use super::load::{Load, print};
-use super::proxy::Fault;
 
 /// How long the load lasts in every run: each partner has each fault for two seconds.
 const SHORT: Duration = Duration::from_secs(18);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::checks::{has_options_of, in_time};
 use super::fleet::{Fleet, Rates};
-use super::proxy::Fault;
 use super::{GRACE, SEARCH_DEADLINE};
+use chaos::proxy::Fault;
 
 const WELL: [&str; 2] = ["well-1", "well-2"];
 const STORMING: &str = "storming";

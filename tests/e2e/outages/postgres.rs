@@ -69,7 +69,7 @@ async fn report(world: &World, client: usize, stop: &AtomicBool, refusals: &Refu
 }
 
 /// Every fault in turn; how many were refused in each as an outage.
-async fn inject(mut server: Postgres, refusals: &Refusals, rounds: usize) -> (Postgres, Vec<(&'static str, usize)>) {
+async fn inject(server: Postgres, refusals: &Refusals, rounds: usize) -> (Postgres, Vec<(&'static str, usize)>) {
     let mut met = Vec::new();
     for _ in 0..rounds {
         for fault in ["crash", "stop", "freeze", "read-only"] {

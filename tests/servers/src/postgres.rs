@@ -162,10 +162,10 @@ impl Postgres {
     ///
     /// # Errors
     /// [`PostgresError`] when it does not start.
-    pub fn start_again(&mut self) -> Result<(), PostgresError> {
+    pub fn start_again(&self) -> Result<(), PostgresError> {
         // What it said of its end is not what is waited for.
         while self.log.lock().unwrap_or_else(PoisonError::into_inner).try_recv().is_ok() {}
-        let input = self.input.as_mut().ok_or(PostgresError::Missing)?;
+        let mut input = self.input.as_ref().ok_or(PostgresError::Missing)?;
         input.write_all(b"start\n").map_err(step("the keeper"))?;
         self.wait_until_ready()
     }
@@ -197,6 +197,12 @@ impl Postgres {
         // One that ended meanwhile is no failure.
         let _ = run("kill", &mut kill);
         Ok(())
+    }
+
+    /// The path of the socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(format!(".s.PGSQL.{}", self.port))
     }
 
     /// Runs a statement as the owner of the cluster.
@@ -391,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_server_crashes_starts_again_and_freezes() {
-        let Some(mut server) = Postgres::start().unwrap() else { return };
+        let Some(server) = Postgres::start().unwrap() else { return };
         server.run_statement("CREATE TABLE t (n bigint)").unwrap();
         server.crash().unwrap();
         assert!(server.run_statement("SELECT 1").is_err());

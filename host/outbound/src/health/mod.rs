@@ -30,6 +30,8 @@ pub mod latency;
 mod observed;
 mod partner;
 pub mod pool;
+#[cfg(test)]
+mod simulation;
 pub mod strikes;
 #[cfg(test)]
 mod tests;

@@ -203,7 +203,7 @@ async fn more_than_there_are_connections_wait_for_each_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_freezes_crashes_or_takes_reads_alone_is_unavailable_and_then_back() {
-    let Some(mut server) = Postgres::start().unwrap() else { return };
+    let Some(server) = Postgres::start().unwrap() else { return };
     let location = Location::parse(&server.database().unwrap()).unwrap();
     let engine = open(&location, Patience { begin: SHORT, statement: SHORT }).await;
     let write = async |name: &str| {

@@ -25,6 +25,9 @@ pub(super) struct BackOff {
     /// RATE_LIMITED answers of this round.
     times: u32,
     since: Timestamp,
+    /// Calls that began before this time tell nothing about the wait that ended then.
+    waited_until: Timestamp,
+    /// Until when it is left alone: longer than that wait, where one of those calls was asked for more time.
     until: Timestamp,
 }
 
@@ -41,7 +44,7 @@ impl BackOff {
         if now < self.since || now >= self.ends_at() {
             *self = Self::default();
         }
-        if started < self.until {
+        if started < self.waited_until {
             self.until = self.until.max(asked);
             return;
         }
@@ -51,6 +54,7 @@ impl BackOff {
         self.times = if left_alone { 0 } else { self.times + 1 };
         self.since = now;
         self.until = now.plus_ms(wait_ms).max(asked);
+        self.waited_until = self.until;
     }
 
     /// Another gateway was asked to leave the partner alone for so long from now on, for so many times in its round.
@@ -121,6 +125,17 @@ mod tests {
         // They may still ask for more time.
         back_off.note_rate_limit(START, Some(3_000), START.plus_ms(200));
         assert_eq!(back_off.wait_ms(START.plus_ms(200)), 3_000);
+    }
+
+    #[test]
+    fn calls_that_take_longer_than_the_wait_do_not_hide_those_after_it() {
+        let mut back_off = BackOff::default();
+        back_off.note_rate_limit(START, None, START.plus_ms(1_500));
+        assert_eq!(back_off.wait_ms(START.plus_ms(1_500)), 1_000);
+        // One of before the wait ends after it, and another one began meanwhile.
+        back_off.note_rate_limit(START.plus_ms(1_400), None, START.plus_ms(2_900));
+        back_off.note_rate_limit(START.plus_ms(2_600), None, START.plus_ms(4_100));
+        assert_eq!(back_off.wait_ms(START.plus_ms(4_100)), 4_000);
     }
 
     #[test]

@@ -284,4 +284,6 @@ fn user_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
 }
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;

@@ -23,11 +23,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::harness::PartnerEntry;
-
 /// What happens to a request, or to its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fault {
+pub enum Fault {
     /// Nothing.
     None,
     /// The answer comes so much later.
@@ -49,8 +47,8 @@ pub(super) enum Fault {
 }
 
 /// A proxy on a port of its own, stopped when dropped.
-pub(super) struct Proxy {
-    pub(super) port: u16,
+pub struct Proxy {
+    pub port: u16,
     state: Arc<State>,
     task: JoinHandle<()>,
 }
@@ -70,7 +68,7 @@ type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 impl Proxy {
     /// A proxy to the partner at `host:port`.
-    pub(super) async fn start(to: &str) -> Self {
+    pub async fn start(to: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("bound").port();
         let state = Arc::new(State {
@@ -85,28 +83,29 @@ impl Proxy {
         Self { port, state, task }
     }
 
-    /// The partner behind this proxy, for a gateway's configuration.
-    pub(super) fn entry(&self, id: &str) -> PartnerEntry {
-        PartnerEntry::new(id, &format!("http://127.0.0.1:{}/mcp", self.port))
+    /// Where the partner behind this proxy is called.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
     /// From the next request on.
-    pub(super) fn set(&self, fault: Fault) {
+    pub fn set(&self, fault: Fault) {
         *lock(&self.state.fault) = fault;
     }
 
     /// Connections that are open.
-    pub(super) fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         self.state.open.load(Ordering::SeqCst)
     }
 
     /// Connections that were ever made.
-    pub(super) fn accepted(&self) -> usize {
+    pub fn accepted(&self) -> usize {
         self.state.accepted.load(Ordering::SeqCst)
     }
 
     /// Requests so far, by what happened to them.
-    pub(super) fn met(&self) -> BTreeMap<Fault, usize> {
+    pub fn met(&self) -> BTreeMap<Fault, usize> {
         lock(&self.state.met).clone()
     }
 }

@@ -4,18 +4,18 @@
 //! a connection or a file where it waits for one.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::{fmt, io};
 
 /// What a process holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Footprint {
+pub struct Footprint {
     /// Resident memory, bytes.
-    pub(super) memory: u64,
-    pub(super) threads: usize,
+    pub memory: u64,
+    pub threads: usize,
     /// Open file descriptors, sockets among them.
-    pub(super) files: usize,
+    pub files: usize,
     /// Established TCP connections to the partners' ports.
-    pub(super) connections: usize,
+    pub connections: usize,
 }
 
 impl fmt::Display for Footprint {
@@ -28,27 +28,30 @@ impl fmt::Display for Footprint {
 
 /// By how much a process may hold more than before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Allowance {
+pub struct Allowance {
     /// Bytes.
-    pub(super) memory: u64,
-    pub(super) threads: usize,
-    pub(super) files: usize,
+    pub memory: u64,
+    pub threads: usize,
+    pub files: usize,
 }
 
 impl Footprint {
     /// Of a process; `ports` are those of the partners on this machine.
-    pub(super) fn of(process: u32, ports: &BTreeSet<u16>) -> Self {
-        let (sockets, files) = descriptors(process);
-        Self {
-            memory: status(process, "VmRSS:") * 1024,
-            threads: usize::try_from(status(process, "Threads:")).expect("a number"),
+    ///
+    /// # Errors
+    /// Where the process is gone, or the kernel does not tell.
+    pub fn of(process: u32, ports: &BTreeSet<u16>) -> io::Result<Self> {
+        let (sockets, files) = descriptors(process)?;
+        Ok(Self {
+            memory: status(process, "VmRSS:")? * 1024,
+            threads: usize::try_from(status(process, "Threads:")?).map_err(io::Error::other)?,
             files,
-            connections: established(process, &sockets, ports),
-        }
+            connections: established(process, &sockets, ports)?,
+        })
     }
 
     /// Everything in which this is more than `before` allows. Connections to partners must all be gone.
-    pub(super) fn growth(&self, before: &Self, allowance: Allowance) -> Vec<String> {
+    pub fn growth(&self, before: &Self, allowance: Allowance) -> Vec<String> {
         let mut growth = Vec::new();
         if self.memory > before.memory + allowance.memory {
             growth.push(format!("memory grew: {before} before, {self} now"));
@@ -67,31 +70,33 @@ impl Footprint {
 }
 
 /// A number of `/proc/PROCESS/status`.
-fn status(process: u32, name: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("Linux tells");
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux tells of it");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
+fn status(process: u32, name: &str) -> io::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    // A process that has ended and was not waited for has no memory to tell of.
+    number.ok_or_else(|| io::Error::other(format!("the kernel tells no {name} of process {process}")))
 }
 
 /// Identifiers of a process's sockets, and the number of all its descriptors.
-fn descriptors(process: u32) -> (BTreeSet<String>, usize) {
+fn descriptors(process: u32) -> io::Result<(BTreeSet<String>, usize)> {
     let mut sockets = BTreeSet::new();
     let mut files = 0;
-    for entry in std::fs::read_dir(format!("/proc/{process}/fd")).expect("Linux tells").flatten() {
+    for entry in std::fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
         files += 1;
         // One that was closed meanwhile leads nowhere.
         let Ok(target) = std::fs::read_link(entry.path()) else { continue };
         let socket = target.to_str().and_then(|target| target.strip_prefix("socket:[")?.strip_suffix(']'));
         sockets.extend(socket.map(str::to_owned));
     }
-    (sockets, files)
+    Ok((sockets, files))
 }
 
 /// How many of these sockets are established TCP connections to one of the ports.
-fn established(process: u32, sockets: &BTreeSet<String>, ports: &BTreeSet<u16>) -> usize {
+fn established(process: u32, sockets: &BTreeSet<String>, ports: &BTreeSet<u16>) -> io::Result<usize> {
     /// `st` of an established connection.
     const ESTABLISHED: &str = "01";
-    let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).expect("Linux tells");
+    let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp"))?;
     let is_ours = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         // Of each socket: number, local and remote address, state, ..., and in the tenth field its identifier.
@@ -99,5 +104,5 @@ fn established(process: u32, sockets: &BTreeSet<String>, ports: &BTreeSet<u16>) 
         let port = remote.rsplit_once(':').and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
         *state == ESTABLISHED && port.is_some_and(|port| ports.contains(&port)) && sockets.contains(*socket)
     };
-    table.lines().skip(1).filter(|line| is_ours(line)).count()
+    Ok(table.lines().skip(1).filter(|line| is_ours(line)).count())
 }
