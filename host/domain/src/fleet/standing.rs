@@ -90,7 +90,8 @@ impl Fleet {
             }
             OwnLease::Replaced => leases.held_until_ms = 0,
         }
-        if live > 1 {
+        // Whoever was there at the last renewal may have counted until just now.
+        if live > 1 || self.live() > 1 {
             leases.others_at_ms = Some(now_ms);
         }
         self.0.live.store(live, Ordering::Relaxed);

@@ -68,14 +68,14 @@ proptest! {
             };
             let paced = call(&partner, &tool, &users[who]);
             let slot = match pace.admit(&paced, now) {
-                Ok(slot) => slot,
+                Ok(admitted) => admitted.user,
                 Err(held) => {
                     prop_assert!(held.by == HeldBy::UserRate && (1..=per_ms).contains(&held.wait_ms), "{held:?}");
                     prop_assert_eq!(within(&made, now), most as usize, "held back although there is room");
                     now = now.plus_ms(held.wait_ms);
                     let again = pace.admit(&paced, now);
                     prop_assert!(again.is_ok(), "{again:?} after the wait that was told");
-                    again.unwrap_or_default()
+                    again.ok().and_then(|admitted| admitted.user)
                 }
             };
             if comes_to_nothing == 0 {
