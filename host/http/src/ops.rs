@@ -46,7 +46,7 @@ async fn health(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
         (shed != Shed::Nothing, RECEIPTS_NOT_KEPT),
         (shed == Shed::ReceiptsAndFindings, FINDINGS_NOT_KEPT),
     ];
-    let warnings = known.into_iter().filter_map(|(is_so, warning)| is_so.then(|| warning.to_owned())).collect();
+    let warnings = known.into_iter().filter(|(is_so, _)| *is_so).map(|(_, warning)| warning.to_owned()).collect();
     let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), warnings };
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
 }

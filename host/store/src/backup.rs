@@ -455,7 +455,7 @@ impl SqlStore {
                 (Tx::Sqlite(_), Some(_)) => {
                     for end in &files {
                         let mut after = table.before_all();
-                        while let Some(rows) = self.page_of_file(*end, table, &mut after).await? {
+                        while let Some(rows) = tx.wait_for(self.page_of_file(*end, table, &mut after)).await?? {
                             written += write_page(output, table, rows).await?;
                         }
                     }

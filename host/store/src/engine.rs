@@ -12,6 +12,9 @@ use crate::postgres::{Postgres, PostgresTx};
 use crate::sqlite::{Sqlite, SqliteTx};
 use crate::value::{Row, Value};
 
+/// How often a transaction that waits for work elsewhere shows that it is not forgotten: well within [`Patience::statement`].
+const SHOW_LIFE_EVERY: Duration = Duration::from_secs(1);
+
 /// How long things may take. Who waits to begin outlasts a transaction that fell silent.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
@@ -166,6 +169,19 @@ impl Tx {
         match self {
             Self::Sqlite(tx) => tx.batch(sql.to_owned()).await,
             Self::Postgres(tx) => tx.batch(sql).await,
+        }
+    }
+
+    /// Waits for work elsewhere that may take long, and meanwhile shows that the transaction is not forgotten: one that is silent
+    /// is rolled back.
+    pub(crate) async fn wait_for<T>(&mut self, work: impl Future<Output = T>) -> Result<T, EngineError> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            let done = tokio::time::timeout(SHOW_LIFE_EVERY, &mut work).await;
+            self.query("SELECT CAST(1 AS BIGINT)", Vec::new()).await?;
+            if let Ok(done) = done {
+                return Ok(done);
+            }
         }
     }
 

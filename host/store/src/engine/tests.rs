@@ -78,7 +78,8 @@ async fn a_silent_transaction_is_rolled_back_for_those_that_wait() {
         tx.execute(INSERT, thing("b")).await.unwrap();
         tx.commit().await.unwrap();
         let late = silent.execute(INSERT, thing("c")).await;
-        assert!(matches!(late, Err(EngineError::Failed { .. })), "{late:?}");
+        // PostgreSQL ends the connection with it.
+        assert!(matches!(late, Err(EngineError::Failed { .. } | EngineError::Unavailable { .. })), "{late:?}");
         assert!(silent.commit().await.is_err());
         assert_eq!(names(&engine).await, ["b"]);
     }

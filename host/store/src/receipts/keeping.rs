@@ -113,7 +113,7 @@ impl SqlStore {
         let _changing = self.receipts.changing.lock().await;
         let files = self.receipts.files()?;
         let number = loop {
-            let taken = engine.batch(|tx| take_number(tx)).await?;
+            let taken = engine.batch(take_number).await?;
             // There may be a file of that name which the database does not know: it is left alone.
             if files.write(move |segments| segments.make(taken)).await? {
                 break taken;

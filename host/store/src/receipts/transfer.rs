@@ -114,35 +114,33 @@ impl<'s> Restoring<'s> {
             *waiting == segment && *insert == table.insert && rows.len() < AT_ONCE
         };
         if !self.waiting.as_ref().is_some_and(fits) {
-            self.flush().await?;
+            self.flush(tx).await?;
         }
         self.waiting.get_or_insert_with(|| (segment, table.insert, Vec::new())).2.push(row);
         Ok(None)
     }
 
     async fn make(&self, tx: &mut Tx, segment: u64) -> Result<(), BackupError> {
-        match (tx, self.files) {
-            (Tx::Postgres(tx), _) => partitions::make(tx, segment).await?,
-            (Tx::Sqlite(_), Some(files)) => {
-                if !files.write(move |segments| segments.make(segment)).await? {
-                    return Err(BackupError::NotEmpty("receipts"));
-                }
-            }
-            (Tx::Sqlite(_), None) => return Err(EngineError::failed("receipts are not kept in files").into()),
+        if let Tx::Postgres(tx) = tx {
+            return Ok(partitions::make(tx, segment).await?);
         }
-        Ok(())
+        let files = self.files.ok_or_else(|| EngineError::failed("receipts are not kept in files"))?;
+        match tx.wait_for(files.write(move |segments| segments.make(segment))).await?? {
+            true => Ok(()),
+            false => Err(BackupError::NotEmpty("receipts")),
+        }
     }
 
-    async fn flush(&mut self) -> Result<(), EngineError> {
+    async fn flush(&mut self, tx: &mut Tx) -> Result<(), EngineError> {
         let (Some((segment, insert, rows)), Some(files)) = (self.waiting.take(), self.files) else { return Ok(()) };
         let write = move |tx: &Batch<'_>| rows.iter().try_for_each(|row| tx.execute(insert, row).map(drop));
-        let written = files.write(move |segments| segments.on(segment, write)).await?;
+        let written = tx.wait_for(files.write(move |segments| segments.on(segment, write))).await??;
         written.ok_or_else(|| EngineError::failed("a file of receipts is gone"))
     }
 
     /// Makes the segments those of the database, with the transaction.
     pub(crate) async fn finish(&mut self, tx: &mut Tx) -> Result<(), EngineError> {
-        self.flush().await?;
+        self.flush(tx).await?;
         for (segment, Restored { begun, last, payload_bytes }) in &self.segments {
             tx.execute(INSERT_SEGMENT, vec![Value::number(*segment)?, begun_value(*begun).into()]).await?;
             if self.files.is_none() {
