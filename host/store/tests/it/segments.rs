@@ -211,7 +211,7 @@ async fn a_ranking_that_comes_again_after_a_new_segment_is_kept_once(database: D
 
 /// A receipt that no compression makes smaller.
 fn large(id: &str, at_ms: Timestamp) -> Receipt {
-    let mut chance = Chance(u64::from_str_radix(&id[5..], 10).unwrap() + 1);
+    let mut chance = Chance(id[5..].parse::<u64>().unwrap() + 1);
     let noise: String = (0..20_000).map(|_| format!("{:016x}", chance.below(u64::MAX))).collect();
     let mut receipt = receipt(id, at_ms);
     receipt.arguments = raw(&format!("\"{noise}\""));
