@@ -32,6 +32,10 @@ const HOST_NAME_FILE: &str = "/proc/sys/kernel/hostname";
 /// Longest name of a gateway that is made, characters.
 const NAME_MAX_CHARS: usize = 200;
 
+/// How often a gateway asks for its first lease, at most, and the pause between two tries.
+const FIRST_TRIES_MAX: u32 = 10;
+const BETWEEN_FIRST_TRIES: Duration = Duration::from_millis(500);
+
 /// The clock of the machine that runs on while the process or the machine sleeps, and that nobody sets.
 pub(crate) struct BootClock;
 
@@ -109,11 +113,27 @@ impl Membership {
         let (renewed, _) = watch::channel(());
         let mut membership =
             Self { leases, fleet, vault, gateway, lease, renewed, others: Vec::new(), is_failing: false };
-        let granted = membership.ask(true).await?;
+        let granted = membership.ask_until_granted().await?;
         let Gateway { id, name, .. } = &membership.gateway;
         tracing::info!(%id, name, gateways = granted.live.len(), "a lease was taken in the store");
         membership.tell(&granted);
         Ok(membership)
+    }
+
+    /// Asks for the first lease. Others may be changing theirs, and a machine that has much to do may be late: that is no reason
+    /// not to start.
+    async fn ask_until_granted(&self) -> anyhow::Result<Granted> {
+        let mut tries = 1;
+        loop {
+            match self.ask(true).await {
+                Err(error) if tries < FIRST_TRIES_MAX => {
+                    tracing::warn!(%error, "the store gives no lease yet");
+                    tries += 1;
+                    sleep(BETWEEN_FIRST_TRIES).await;
+                }
+                asked => return asked,
+            }
+        }
     }
 
     /// Does what one gateway is to do, while this is the one.
