@@ -33,7 +33,7 @@ const CACHE_KIB: i64 = 512;
 /// What a file's tables are called, as `user_version` says it.
 const FORM: i64 = 1;
 const TABLES: &str = include_str!("../../migrations/segment.sqlite.sql");
-/// What a file is called while it is made.
+/// How the name of a file ends while it is made.
 const UNFINISHED: &str = "unfinished";
 
 type Job = Box<dyn FnOnce(&mut OpenSegments) + Send>;
@@ -208,7 +208,9 @@ impl OpenSegments {
         if to.exists() {
             return Ok(false);
         }
-        let unfinished = self.folder.join(UNFINISHED);
+        // Under a name of its own: another process may make one at the same moment, and nobody else has this number. What a
+        // crash leaves of it is small, and in nobody's way; a restore that is tried again has the number again.
+        let unfinished = to.with_extension(UNFINISHED);
         remove_all(&unfinished).map_err(failed)?;
         let connection = open::open(&unfinished, self.busy_max).map_err(cannot_open)?;
         let fill = || {
