@@ -61,7 +61,7 @@ const REFERENCES: [Reference; 10] = [
     belongs!("connections WHERE revision > 0", "accounts", "ACCOUNT_MISSING", "connections of no account"),
     belongs!("documents WHERE revision > 0", "accounts", "ACCOUNT_MISSING", "documents of no account"),
     belongs!(
-        "orders WHERE revision > 0",
+        "orders WHERE body LIKE '%,\"has_option\":true,%'",
         "ordered_options",
         "OPTION_MISSING",
         "the option that was ordered is not there"

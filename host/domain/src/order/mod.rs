@@ -91,6 +91,10 @@ pub struct Order {
     /// order; given up for good once nobody knows whether the partner has it.
     #[serde(default)]
     pub is_sole: bool,
+    /// Whether what was quoted is kept with it: nobody knows it where the store lost the ranking. Orders from before this was noted
+    /// do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_option: Option<bool>,
     /// What the contract keeps, by name.
     pub kept: BTreeMap<String, Value>,
     /// Everything that the partner has called it by.
@@ -126,6 +130,7 @@ impl Order {
             state: PENDING.to_owned(),
             is_open: true,
             is_sole,
+            has_option: None,
             kept: BTreeMap::new(),
             identifiers: BTreeSet::new(),
             answered: Vec::new(),

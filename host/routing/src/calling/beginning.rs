@@ -107,7 +107,8 @@ impl Caller {
         change: &mut Change,
     ) -> Result<Option<Versioned<Order>>, CallError> {
         turn::check(&part.step, None, now).map_err(CallError::Refused)?;
-        let order = self.open(call, part, now)?;
+        let mut order = self.open(call, part, now)?;
+        order.has_option = Some(call.quoted.is_some());
         if order.is_sole {
             let asker = call.request.asker;
             if self.newest_open(&order.partner, &order.from, asker, now).await?.is_some() {

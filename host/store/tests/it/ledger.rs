@@ -73,6 +73,7 @@ pub(crate) fn booking(posting: Posting) -> Booking {
 pub(crate) async fn kept_order(store: &SqlStore, identifiers: &[&str]) -> Order {
     let request = posting("ptr_1", "x", 1, true).request_id;
     let order = booked("ptr_1", "auto.book_ac_service", &request, "booking-1", identifiers, MAY);
+    let order = Order { has_option: Some(true), ..order };
     let option = RawValue::from_string(r#"{"slot_id":"s-1"}"#.to_owned()).expect("JSON");
     let mut change = Change::default();
     change.put(&Versioned::new(order.clone()));
