@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -61,10 +61,16 @@ impl SegmentFiles {
     pub(crate) fn open(database: &Path, patience: Patience) -> Result<Self, OpenError> {
         let folder: Arc<Path> = folder_of(database).into();
         let mut threads = Vec::with_capacity(1 + READERS);
+        let removing: Arc<RwLock<()>> = Arc::default();
         let mut spawn = |name: &str, writes: bool| {
             let (jobs, taken) = mpsc::channel(WAITING_MAX);
-            let segments =
-                OpenSegments { folder: Arc::clone(&folder), writes, busy_max: patience.begin, open: BTreeMap::new() };
+            let segments = OpenSegments {
+                folder: Arc::clone(&folder),
+                writes,
+                busy_max: patience.begin,
+                open: BTreeMap::new(),
+                removing: Arc::clone(&removing),
+            };
             let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || serve(segments, taken));
             threads.push(thread.map_err(|cause| OpenError::Engine(cause.into()))?);
             Ok::<_, OpenError>(jobs)
@@ -176,6 +182,9 @@ pub(crate) struct OpenSegments {
     writes: bool,
     busy_max: Duration,
     open: BTreeMap<u64, Connection>,
+    /// Held to write by who removes a file, and to read by all who work on one: SQLite finds the log of a file by its name, and
+    /// would make a new one for a file that was removed while it was being opened.
+    removing: Arc<RwLock<()>>,
 }
 
 impl OpenSegments {
@@ -186,19 +195,42 @@ impl OpenSegments {
         work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
     ) -> Result<Option<T>, EngineError> {
         let begin = if self.writes { "BEGIN IMMEDIATE" } else { "BEGIN DEFERRED" };
-        let Some(connection) = self.connection(number)? else { return Ok(None) };
-        let failed = |error| super::worker::fail("a transaction on receipts cannot begin", error);
-        connection.execute_batch(begin).map_err(failed)?;
-        let batch = Batch::of(connection);
-        let done = work(&batch).and_then(|done| batch.commit().map(|()| done));
-        super::worker::roll_back(connection);
-        done.map(Some)
+        self.with(number, |connection| {
+            let failed = |error| super::worker::fail("a transaction on receipts cannot begin", error);
+            connection.execute_batch(begin).map_err(failed)?;
+            let batch = Batch::of(connection);
+            let done = work(&batch).and_then(|done| batch.commit().map(|()| done));
+            super::worker::roll_back(connection);
+            done
+        })
+    }
+
+    /// Works on the connection of a segment; none where there is no file.
+    fn with<T>(
+        &mut self,
+        number: u64,
+        work: impl FnOnce(&Connection) -> Result<T, EngineError>,
+    ) -> Result<Option<T>, EngineError> {
+        let removing = Arc::clone(&self.removing);
+        let _stays = removing.read().unwrap_or_else(PoisonError::into_inner);
+        let done = match self.connection(number) {
+            Ok(None) => return Ok(None),
+            Ok(Some(connection)) => work(connection),
+            Err(error) => Err(error),
+        };
+        match done {
+            // Another process has removed it meanwhile.
+            Err(_) if !path(&self.folder, number).exists() => {
+                self.open.remove(&number);
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
     }
 
     /// One statement that stands outside of any transaction; its rows.
     pub(crate) fn ask(&mut self, number: u64, sql: &'static str) -> Result<Option<Vec<Row>>, EngineError> {
-        let Some(connection) = self.connection(number)? else { return Ok(None) };
-        Batch::of(connection).query(sql, &[] as &[Value]).map(Some)
+        self.with(number, |connection| Batch::of(connection).query(sql, &[] as &[Value]))
     }
 
     /// Makes the file of a segment, whole or not at all; false where there is one already, which stays as it is.
@@ -232,6 +264,7 @@ impl OpenSegments {
     /// Removes the file of a segment, if it is there.
     pub(crate) fn remove(&mut self, number: u64) -> Result<(), EngineError> {
         self.open.remove(&number);
+        let _nobody_works = self.removing.write().unwrap_or_else(PoisonError::into_inner);
         let failed = |cause| EngineError::because("a file of receipts cannot be removed", cause);
         remove_all(&path(&self.folder, number)).map_err(failed)
     }
