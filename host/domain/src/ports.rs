@@ -71,7 +71,7 @@ pub trait Contract: Send + Sync {
         history: &'a [PastOrder],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>>;
 
-    /// Judges the answer of a tool that is no search.
+    /// Judges the answer of a tool that is not a search.
     fn check_response<'a>(
         &'a self,
         context: &'a CallContext,
@@ -308,9 +308,15 @@ pub trait Journal: Send + Sync {
     /// Records a receipt, likewise, under a mark of the user who asked.
     fn keep(&self, receipt: Receipt, user: Option<&User>);
 
-    /// Whether what is recorded now is expected to be kept. It is not while the store takes nothing, or more comes than it takes.
-    fn is_keeping(&self) -> bool {
-        true
+    /// What becomes of a receipt that is recorded now.
+    fn receipt_fate(&self) -> ReceiptFate {
+        ReceiptFate::KeptSoon
+    }
+
+    /// Whether, within this long before now, receipts came late or the store took none: what was recorded before may still
+    /// be on its way.
+    fn was_late_within(&self, _span: Duration) -> bool {
+        false
     }
 
     /// What is not kept at the moment, since the disk is nearly full.
@@ -318,10 +324,22 @@ pub trait Journal: Send + Sync {
         Shed::Nothing
     }
 
-    /// Is ready when all that was recorded before is kept, or lost.
-    fn settle(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
+    /// Is ready when all that was recorded before is kept, or lost: true. False where the store has taken nothing for as long as
+    /// somebody waits for an answer.
+    fn settle(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
     }
+}
+
+/// What is expected to become of a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiptFate {
+    /// It is kept within moments.
+    KeptSoon,
+    /// It is kept, but may come later than a booking waits for it: more comes than the store takes at once.
+    KeptLate,
+    /// It may never be kept: the store takes nothing, or is short of room.
+    Doubtful,
 }
 
 /// What is kept of findings and rankings.

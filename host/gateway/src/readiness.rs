@@ -12,7 +12,6 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::ports::Journal as _;
 use intent_gateway_domain::readiness::{Readiness, Rounds, TaskBoard, Trouble, TroubleCode};
 use intent_gateway_domain::store::{Store as _, StoreError};
 use intent_gateway_domain::telemetry;
@@ -100,7 +99,7 @@ impl ReadinessWatch {
         if lost > losses.lost {
             *losses = Losses { lost, last_at: Some(Instant::now()) };
         }
-        losses.last_at.is_some_and(|at| at.elapsed() < LOSS_TOLD) || !self.journal.is_keeping()
+        losses.last_at.is_some_and(|at| at.elapsed() < LOSS_TOLD) || self.journal.is_in_trouble()
     }
 }
 
@@ -133,8 +132,8 @@ impl StoreLook {
             }
             Err(_elapsed) => true,
         };
-        if writes && !is_down {
-            self.journal.note_store_up();
+        if writes || is_down {
+            self.journal.note_store(!is_down);
         }
         match (before.is_down, is_down) {
             (false, true) => tracing::error!("the store is down: searches are served, and nothing is kept"),

@@ -74,10 +74,10 @@ pub struct OptionReference {
     /// How long it can be booked, milliseconds since the epoch.
     #[serde(rename = "e")]
     pub expires_at_ms: Timestamp,
-    /// When the search was, likewise; absent in references from before it was told.
+    /// When the search was answered, likewise; absent in references from before it was told.
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
-    pub searched_at_ms: Option<Timestamp>,
-    /// The option itself, where its ranking's receipt was not expected to be kept.
+    pub answered_at_ms: Option<Timestamp>,
+    /// The option itself, where its ranking's receipt was not expected to be kept soon.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Quote>,
 }
@@ -85,7 +85,7 @@ pub struct OptionReference {
 /// Longest option that a reference holds, bytes.
 const QUOTE_MAX_BYTES: usize = 4 * 1024;
 
-/// An option whose receipt was not expected to be kept, so that its reference has to say what was quoted.
+/// An option whose receipt was not expected to be kept soon, so that its reference has to say what was quoted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quote {
@@ -131,7 +131,7 @@ pub struct BookingReference {
     pub order: Option<OrderId>,
 }
 
-/// The text is no reference that this gateway issued.
+/// The text is not a reference that this gateway issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the reference is not one that this gateway issued")]
 pub struct InvalidReference;
@@ -161,15 +161,15 @@ impl Reference {
         }
     }
 
-    /// When the option was found.
-    pub(crate) fn searched_at(&self) -> Option<Timestamp> {
+    /// When the option was shown.
+    pub(crate) fn answered_at(&self) -> Option<Timestamp> {
         match self {
-            Self::Option(option) => option.searched_at_ms,
+            Self::Option(option) => option.answered_at_ms,
             Self::Booking(_) => None,
         }
     }
 
-    /// The option, where its receipt was not expected to be kept.
+    /// The option, where its receipt was not expected to be kept soon.
     pub(crate) fn quoted(&self) -> Option<&Quote> {
         match self {
             Self::Option(option) => option.quoted.as_ref(),
@@ -357,7 +357,7 @@ mod tests {
             asker: Some(AskerMark::of(&asker("user-1"))),
             result_token: Some("t".to_owned()),
             expires_at_ms: Timestamp::from_ms(1),
-            searched_at_ms: Some(Timestamp::from_ms(0)),
+            answered_at_ms: Some(Timestamp::from_ms(0)),
             quoted: None,
         }
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -12,7 +13,7 @@ use intent_gateway_domain::findings::{
     COUNTS_MAX, Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount, Severity, day_number, day_start,
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::ports::{Evidence, Journal};
+use intent_gateway_domain::ports::{Evidence, Journal, ReceiptFate};
 use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::user::User;
@@ -29,14 +30,23 @@ pub struct MemoryJournal {
     /// Whose the receipts are, by their identifiers.
     users: Mutex<BTreeMap<String, Mark>>,
     erased: Mutex<BTreeSet<String>>,
-    /// Whether what comes is lost, as it is while the store is down.
-    loses: AtomicBool,
+    /// What becomes of what comes; unset, it is kept.
+    fate: Mutex<Option<ReceiptFate>>,
+    was_late: AtomicBool,
 }
 
 impl MemoryJournal {
-    /// From here on, what comes is lost, and that is known; or not any more.
-    pub fn set_losing(&self, loses: bool) {
-        self.loses.store(loses, Ordering::Relaxed);
+    /// From here on this becomes of receipts, and it is known. Doubtful ones are lost, as they are while the store is down.
+    ///
+    /// # Panics
+    /// When another test panicked in it.
+    pub fn set_fate(&self, fate: ReceiptFate) {
+        *self.fate.lock().expect("no test panics in it") = Some(fate);
+    }
+
+    /// Says whether receipts have come late a moment ago.
+    pub fn set_late(&self, was_late: bool) {
+        self.was_late.store(was_late, Ordering::Relaxed);
     }
 
     pub fn all_findings(&self) -> Vec<Finding> {
@@ -85,19 +95,23 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, Result<T, StoreError>> {
 }
 
 impl Journal for MemoryJournal {
-    fn is_keeping(&self) -> bool {
-        !self.loses.load(Ordering::Relaxed)
+    fn receipt_fate(&self) -> ReceiptFate {
+        self.fate.lock().expect("no test panics in it").unwrap_or(ReceiptFate::KeptSoon)
+    }
+
+    fn was_late_within(&self, _span: Duration) -> bool {
+        self.was_late.load(Ordering::Relaxed)
     }
 
     fn record(&self, finding: Finding) {
-        if !self.is_keeping() {
+        if self.receipt_fate() == ReceiptFate::Doubtful {
             return;
         }
         self.findings.lock().expect("no test panics in it").push(finding);
     }
 
     fn keep(&self, receipt: Receipt, user: Option<&User>) {
-        if !self.is_keeping() {
+        if self.receipt_fate() == ReceiptFate::Doubtful {
             return;
         }
         if let Some(user) = user {

@@ -84,10 +84,6 @@ const TABLE: &[Honest] = &[
 
 /// What is not, and is known: counted, told, and no failure. Whoever mends one takes its line out.
 const GAPS: &[Honest] = &[
-    // Tokens seem to be from a time to come.
-    Honest { reason: Reason::ClockOff, calls: &[Call::Search, Call::Book], answers: &["401 INVALID_AUTH"] },
-    // Partners' keys seem not to have been compared with the store for an hour.
-    Honest { reason: Reason::ClockOff, calls: &[Call::Report], answers: &["503 OVERLOADED"] },
     // A gateway that does not get round to its partners answers as if they had nothing.
     Honest { reason: Reason::Overload, calls: &[Call::Search], answers: &["200 in part"] },
 ];
@@ -102,7 +98,14 @@ const STORE_DOWN: [Kind; 6] = [
     Kind::DiskFull,
 ];
 /// Refusals that say when to come again (`Retry-After`).
-const SAY_WHEN: &[&str] = &["503 STORE_UNAVAILABLE", "503 OVERLOADED", "409 CALL_UNDER_WAY"];
+const SAY_WHEN: &[&str] = &[
+    "503 STORE_UNAVAILABLE",
+    "503 OVERLOADED",
+    "503 PARTNER_DOWN",
+    "503 PARTNER_BUSY",
+    "429 RATE_LIMITED",
+    "409 CALL_UNDER_WAY",
+];
 
 /// How an answer is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::Method;
+use intent_gateway_domain::ports::ReceiptFate;
 use intent_gateway_http::auth::Role;
 use serde_json::json;
 
@@ -77,11 +78,11 @@ async fn sign_in_links_and_pages_say_that_the_store_is_down() {
     assert_eq!(page.headers["retry-after"], "2");
 
     // Searches are served on, and say what is not kept.
-    gateway.evidence.set_losing(true);
+    gateway.evidence.set_fate(ReceiptFate::Doubtful);
     let search = || Ask::json(&format!("/api/v1/intents/{INTENT}/search"), "{}").role(Role::Orchestrator);
     let served = gateway.call(search()).await;
     assert_eq!((served.status.as_u16(), &served.json()["not_kept"]), (200, &json!(["receipt"])), "{}", served.text());
-    gateway.evidence.set_losing(false);
+    gateway.evidence.set_fate(ReceiptFate::KeptSoon);
     assert_eq!(gateway.call(search()).await.json().get("not_kept"), None);
 
     gateway.kept.store.set_down(false);

@@ -1,4 +1,4 @@
-//! One call of a tool that is no search: booking, following, cancelling, on behalf of a user.
+//! One call of a tool that is not a search: booking, following, cancelling, on behalf of a user.
 //!
 //! The way of a call: open the reference, pin the contract that ranked, check the arguments, bind them to what the
 //! reference is about, call the one partner, scan the answer for forbidden fields, have the contract judge it. Each step

@@ -40,7 +40,7 @@ pub(super) fn scan<'a>(
     }
 }
 
-/// The parameters as the partner wrote them, but for the token. None where they are no object.
+/// The parameters as the partner wrote them, but for the token. None where they are not an object.
 fn without_token(params: &str) -> Option<String> {
     let mut members: BTreeMap<&str, &RawValue> = serde_json::from_str(params).ok()?;
     members.remove(TOKEN);

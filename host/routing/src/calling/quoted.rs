@@ -1,8 +1,8 @@
 //! The option that a call is about, as the search returned it.
 //!
 //! A search is answered before its receipt is kept, so that nobody waits for the disk. Whoever books at once, at this gateway or
-//! at another one of the fleet, therefore waits for the receipt, a moment at most. Where the gateway knew that it would not be
-//! kept, the reference itself says what was quoted.
+//! at another one of the fleet, therefore waits for the receipt, a moment at most. Where the gateway knew that it would come late
+//! or never, the reference itself says what was quoted.
 
 use std::time::Duration;
 
@@ -17,20 +17,21 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::order::{Order, OrderedOption};
 use intent_gateway_domain::store::load;
 
-/// How soon after a search its receipt may still be on its way, milliseconds. A journal gathers for 20.
+/// How long after its answer the receipt of a search may still be on its way, milliseconds; likewise after the store was late. A
+/// journal gathers for 20.
 const ON_ITS_WAY_MS: u64 = 2_000;
 /// How soon it is looked for again, milliseconds.
 const LOOK_AGAIN_MS: u64 = 20;
 
 /// What a reference says of how its option was found.
 pub(super) struct FoundOption {
-    pub(super) searched_at: Option<Timestamp>,
+    pub(super) answered_at: Option<Timestamp>,
     pub(super) quoted: Option<Quote>,
 }
 
 impl FoundOption {
     pub(super) fn of(reference: &Reference) -> Self {
-        Self { searched_at: reference.searched_at(), quoted: reference.quoted().cloned() }
+        Self { answered_at: reference.answered_at(), quoted: reference.quoted().cloned() }
     }
 }
 
@@ -58,16 +59,14 @@ impl Caller {
             return RawValue::from_string(text.clone()).map(Some).map_err(|error| CallError::defect(&error));
         }
         let Some((receipt, number)) = binding.option.as_ref() else { return Ok(None) };
+        let began = self.clock.now();
         loop {
             if let Some(option) = self.open_rankings.option(receipt, partner, *number) {
                 return Ok(Some(option));
             }
             let is_too_late = match self.evidence.option(receipt, partner, *number).await {
                 Ok(Some(option)) => return Ok(Some(option)),
-                Ok(None) => {
-                    let now = self.clock.now();
-                    found.searched_at.is_none_or(|searched_at| now.ms_since(searched_at) >= ON_ITS_WAY_MS)
-                }
+                Ok(None) => !self.may_be_on_its_way(found, began),
                 Err(error) => {
                     tracing::warn!(error = %chain(&error), "an answer is judged without what was quoted");
                     true
@@ -80,5 +79,14 @@ impl Caller {
             }
             self.memory.timer.wait(Duration::from_millis(LOOK_AGAIN_MS)).await;
         }
+    }
+
+    /// Whether a receipt that is not there may still come. `began` is when it was first looked for: after an outage all gateways
+    /// write what they hold, so one that has seen it waits for the others.
+    fn may_be_on_its_way(&self, found: &FoundOption, began: Timestamp) -> bool {
+        let now = self.clock.now();
+        let is_within = |since: Timestamp| now.ms_since(since) < ON_ITS_WAY_MS;
+        found.answered_at.is_some_and(is_within)
+            || (is_within(began) && self.journal.was_late_within(Duration::from_millis(ON_ITS_WAY_MS)))
     }
 }

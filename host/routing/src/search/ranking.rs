@@ -8,9 +8,20 @@ use super::outcome::empty_code;
 use super::prepare::PreparedSearch;
 use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
 use crate::reference::{AskerMark, OptionReference, Quote};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Evaluation, PastOrder, Payload};
+use intent_gateway_domain::ports::ReceiptFate;
 use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::telemetry::{self, Stage};
+
+/// What the references of a ranking have in common.
+struct ShownRanking<'a> {
+    /// The receipt's identifier, where there is one.
+    receipt: Option<&'a str>,
+    is_kept_soon: bool,
+    asker: &'a AskerMark,
+    at: Timestamp,
+}
 
 impl Searcher {
     /// Has the contract rank the options. Where there are none, it is not called.
@@ -48,8 +59,11 @@ impl Searcher {
             self.record(context, descriptor, gathered, &notes, &dropped);
         }
         let asker = AskerMark::of(&search.asker);
-        let is_keeping = self.journal.is_keeping();
-        let choice = |ranked| self.choice(search, ranked, receipt, is_keeping, &asker);
+        let fate = self.journal.receipt_fate();
+        // The receipt of a ranking that still changes is kept at the end of the search.
+        let is_kept_soon = is_complete && fate == ReceiptFate::KeptSoon;
+        let shown = ShownRanking { receipt, is_kept_soon, asker: &asker, at: self.clock.now() };
+        let choice = |ranked| self.choice(search, ranked, &shown);
         let options: Vec<RankedChoice> = gathered.ranked(ranked).map(choice).collect();
         let left_out =
             search.left_out.iter().map(|(partner, reason)| PartnerOutcome::left_out(partner.clone(), *reason));
@@ -61,7 +75,7 @@ impl Searcher {
             request_id: context.request_id.clone(),
             contract: search.contract.clone(),
             receipt: receipt.map(str::to_owned),
-            is_receipt_kept: receipt.is_none() || is_keeping,
+            is_receipt_kept: receipt.is_none() || fate != ReceiptFate::Doubtful,
             code,
             options,
             dropped,
@@ -76,9 +90,7 @@ impl Searcher {
         &self,
         search: &PreparedSearch,
         RankedOrigin { ranked, answer, option }: RankedOrigin<'_>,
-        receipt: Option<&str>,
-        is_keeping: bool,
-        asker: &AskerMark,
+        shown: &ShownRanking<'_>,
     ) -> RankedChoice {
         let (now, payload) = (search.context.now, answer.result.as_ref().ok());
         let token = payload.and_then(|payload| payload.token.as_ref());
@@ -90,12 +102,12 @@ impl Searcher {
             request_id: search.context.request_id.clone(),
             option_id: ranked.id.clone(),
             number: ranked.number,
-            receipt: receipt.map(str::to_owned),
-            asker: Some(asker.clone()),
-            searched_at_ms: Some(search.context.now),
+            receipt: shown.receipt.map(str::to_owned),
+            asker: Some(shown.asker.clone()),
+            answered_at_ms: Some(shown.at),
             result_token: token.map(|token| token.result_token.clone()),
             expires_at_ms: bookable_until,
-            quoted: (receipt.is_some() && !is_keeping).then(|| Quote::of(option.get())),
+            quoted: (shown.receipt.is_some() && !shown.is_kept_soon).then(|| Quote::of(option.get())),
         });
         RankedChoice {
             reference,

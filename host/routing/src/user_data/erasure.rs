@@ -34,7 +34,7 @@ impl UserRecords {
     /// [`UserDataError`]; asked again, it goes on with what is left.
     pub async fn erase(&self, user: &User) -> Result<ErasedRecords, UserDataError> {
         // What waits to be kept would come back.
-        self.journal.settle().await;
+        self.settle_journal().await?;
         let marks = Owner::marks_of(&self.vault, user);
         for mark in &marks {
             self.look_through_orders(mark, &ranking_mark(&self.vault, user)).await?;

@@ -26,7 +26,7 @@ pub enum ExportCursor {
     Rankings(usize, Option<u64>),
 }
 
-/// The text is no place in an export.
+/// The text is not a place in an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is no place in an export")]
 pub struct InvalidCursor;
@@ -91,7 +91,7 @@ impl UserRecords {
         before: Option<u64>,
     ) -> Result<ExportPage, UserDataError> {
         if place == 0 && before.is_none() {
-            self.journal.settle().await;
+            self.settle_journal().await?;
         }
         let Some(mark) = ranking_marks(&self.vault, user).into_iter().nth(place) else {
             return Ok(ExportPage { orders: Vec::new(), rankings: Vec::new(), next: None });

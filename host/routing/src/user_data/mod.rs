@@ -36,6 +36,16 @@ pub struct UserRecords {
     pub clock: Arc<dyn Clock>,
 }
 
+impl UserRecords {
+    /// Waits until all that was recorded before is kept or lost.
+    async fn settle_journal(&self) -> Result<(), UserDataError> {
+        match self.journal.settle().await {
+            true => Ok(()),
+            false => Err(StoreError::Unavailable("rankings still wait to be kept".to_owned(), None).into()),
+        }
+    }
+}
+
 /// A user's data could not be read, or not all of it erased. What was erased until then stays so; the same again goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum UserDataError {

@@ -17,8 +17,8 @@ use intent_gateway_routing::search::{
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::support::{Deviation, World, ids, request, sealer, things};
-use intent_gateway_domain::clock::Clock as _;
+use crate::support::{Deviation, NOW_MS, World, ids, request, sealer, things};
+use intent_gateway_domain::clock::{Clock as _, Timestamp};
 
 /// A search whose partners are all held back until the test releases them.
 struct Progress {
@@ -72,13 +72,13 @@ fn three() -> World {
     ])
 }
 
-/// What two answers have alike, times and numbers apart. References are looked into: they differ in the receipt alone.
+/// What two answers have alike, times and numbers apart. References are looked into: they differ in the receipt and the time.
 fn comparable(outcome: &SearchOutcome) -> String {
     let option = |option: &RankedChoice| {
         let RankedOption { number, id, total, axes, completeness, card } = &option.ranked;
         let reference = opened(&option.reference);
         assert_eq!((reference.number, reference.receipt.as_ref()), (*number, outcome.receipt.as_ref()));
-        let reference = OptionReference { number: 0, receipt: None, ..reference };
+        let reference = OptionReference { number: 0, receipt: None, answered_at_ms: None, ..reference };
         let ranked = (id, total, axes, completeness, card.get());
         format!("{reference:?} {} {ranked:?} {}", option.bookable, option.option.get())
     };
@@ -118,6 +118,14 @@ fn each_answer_gives_a_whole_ranking_and_the_last_is_the_plain_one() {
     let found = |world: &World| format!("{:?}", world.journal.all_findings());
     assert_eq!(found(&progress.world), found(&plain_world));
     assert_eq!(found(&plain_world).matches("FORBIDDEN_FIELD").count(), 1);
+    // The receipt is kept at the end: until then, references hold the options themselves.
+    let hold_quotes = |snapshot: &Snapshot| {
+        let quoted = snapshot.outcome.options.iter().map(|choice| opened(&choice.reference).quoted.is_some());
+        quoted.collect::<Vec<_>>()
+    };
+    assert_eq!([&first, &second, &last].map(hold_quotes), [vec![true], vec![true; 3], vec![false; 4]]);
+    let (began, shown) = (Timestamp::from_ms(NOW_MS), opened(&last.outcome.options[0].reference).answered_at_ms);
+    assert_eq!(shown, Some(began.plus_ms(20)), "the time of the answer, after which bookings wait for the receipt");
     // One receipt stands behind all of them.
     let receipt = progress.world.journal.only_receipt();
     for choice in [&first, &second, &last].into_iter().flat_map(|snapshot| &snapshot.outcome.options) {

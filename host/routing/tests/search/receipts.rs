@@ -5,7 +5,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_domain::ports::{Contract as _, ReceiptFate};
 use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_routing::reference::{Quote, Reference};
 use intent_gateway_routing::replay::{Difference, ReplayError, replay};
@@ -131,7 +131,7 @@ fn a_replay_is_by_the_component_that_ranked_and_no_other() {
 }
 
 #[test]
-fn an_answer_says_that_its_receipt_is_not_kept_and_its_references_hold_the_quote() {
+fn references_hold_the_quote_where_the_receipt_comes_late_or_never() {
     let world = ranking();
     let references = |world: &World| {
         let outcome = world.search(&json!({"city": "Pune"})).expect("searched");
@@ -143,8 +143,10 @@ fn an_answer_says_that_its_receipt_is_not_kept_and_its_references_hold_the_quote
     };
     let (is_kept, options) = references(&world);
     assert!(is_kept && options.len() == 2 && options.iter().all(|(quoted, _)| quoted.is_none()));
-    world.journal.set_losing(true);
-    let (is_kept, options) = references(&world);
-    assert!(!is_kept && options.len() == 2, "it is served all the same");
-    assert!(options.iter().all(|(quoted, option)| *quoted == Some(Quote::Whole(option.clone()))), "{options:?}");
+    for (fate, is_told_as_kept) in [(ReceiptFate::KeptLate, true), (ReceiptFate::Doubtful, false)] {
+        world.journal.set_fate(fate);
+        let (is_kept, options) = references(&world);
+        assert_eq!((is_kept, options.len()), (is_told_as_kept, 2), "it is served all the same");
+        assert!(options.iter().all(|(quoted, option)| *quoted == Some(Quote::Whole(option.clone()))), "{options:?}");
+    }
 }

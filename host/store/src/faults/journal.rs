@@ -183,5 +183,5 @@ async fn write(store: Arc<SqlStore>, vault: Arc<Vault>, queued: QueuedFault) -> 
             Err(error) => tracing::warn!(%error, "the input of a fault is not kept"),
         }
     }
-    write_again("a fault of a contract", || store.keep_fault(fault.clone())).await
+    write_again("a fault of a contract", || store.keep_fault(fault.clone()), |_| false).await
 }

@@ -2,8 +2,9 @@
 //!
 //! Nobody waits for it. One task holds the queue, gathers for a moment, compresses and writes: findings into the database, in
 //! small transactions, for on both engines the bookings of completion reports wait for them; receipts beside it, where they wait
-//! for nobody. What cannot be kept is counted, told in the log from time to time, and lost. What is not to be kept, since the disk
-//! is nearly full, is counted by itself.
+//! for nobody. While the store is down, the batch in hand is tried until the store is back, and the queue fills meanwhile. What has no
+//! room and what cannot be kept is counted, told in the log from time to time, and lost. What is not to be kept, since the disk is
+//! nearly full, is counted by itself.
 //!
 //! Not here: findings of completion reports that are booked, which are kept with their entry in the ledger. What was
 //! found in a report that is refused comes this way, for it has no entry.
@@ -21,9 +22,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join};
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::growth::Shed;
-use intent_gateway_domain::ports;
+use intent_gateway_domain::ports::{self, ReceiptFate};
 use intent_gateway_domain::receipt::Receipt;
-use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::store::{StoreError, StoreTrouble};
 use intent_gateway_domain::supervise;
 use intent_gateway_domain::user::User;
 use intent_gateway_domain::user_data::ranking_mark;
@@ -51,6 +52,8 @@ const RECEIPT_MAX_BYTES: usize = 8 * 1024 * 1024;
 /// What makes a batch, whichever is reached first. The last one taken may exceed the bytes.
 const BATCH_MAX: usize = 256;
 const BATCH_MAX_BYTES: usize = 1024 * 1024;
+/// How long somebody waits for what was recorded to be kept.
+const SETTLE_MAX: Duration = Duration::from_secs(10);
 /// How long to gather after the first of a batch has come.
 const GATHER: Duration = Duration::from_millis(20);
 
@@ -145,6 +148,13 @@ impl fmt::Debug for Journal {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Else it would wait for a store that is down for as long as that is.
+        self.closing.cancel();
+    }
+}
+
 impl Journal {
     /// Opens the journal of a store, on the runtime that this is called from.
     #[must_use]
@@ -154,7 +164,7 @@ impl Journal {
 
     fn over(keep: Arc<dyn Keep>, vault: Vault) -> Self {
         let (queue, taken) = mpsc::channel(QUEUE_MAX);
-        let (load, closing) = (Arc::new(Load::default()), CancellationToken::new());
+        let (load, closing) = (Arc::new(Load::new()), CancellationToken::new());
         let task = tokio::spawn(serve(keep, taken, Arc::clone(&load), closing.clone()));
         Self { vault, queue, load, shedding: Shedding::default(), closing, task: Mutex::new(Some(task)) }
     }
@@ -171,9 +181,15 @@ impl Journal {
         self.load.lost()
     }
 
-    /// The store was found to take writes, by somebody else: what comes next is expected to be kept.
-    pub fn note_store_up(&self) {
-        self.load.note_write(true);
+    /// Whether what is recorded now may be lost: the store takes nothing, or there is hardly room for more.
+    #[must_use]
+    pub fn is_in_trouble(&self) -> bool {
+        self.queue.capacity() == 0 || self.load.is_in_trouble(HELD_MAX_BYTES)
+    }
+
+    /// The store was found to take writes, or not to, by somebody else: what comes next is expected to fare alike.
+    pub fn note_store(&self, is_up: bool) {
+        self.load.note_write(is_up);
     }
 
     /// Says what is not to be kept from now on.
@@ -222,8 +238,18 @@ impl ports::Journal for Journal {
         self.take(Item::Receipt(Box::new(receipt), mark));
     }
 
-    fn is_keeping(&self) -> bool {
-        self.queue.capacity() > 0 && !self.load.is_in_trouble(HELD_MAX_BYTES)
+    fn receipt_fate(&self) -> ReceiptFate {
+        if self.is_in_trouble() || self.is_shedding() >= Shed::Receipts {
+            ReceiptFate::Doubtful
+        } else if self.waiting() > BATCH_MAX || self.load.is_late() {
+            ReceiptFate::KeptLate
+        } else {
+            ReceiptFate::KeptSoon
+        }
+    }
+
+    fn was_late_within(&self, span: Duration) -> bool {
+        self.load.was_late_within(span)
     }
 
     fn is_shedding(&self) -> Shed {
@@ -234,15 +260,15 @@ impl ports::Journal for Journal {
         }
     }
 
-    fn settle(&self) -> BoxFuture<'_, ()> {
-        async move {
+    fn settle(&self) -> BoxFuture<'_, bool> {
+        let settled = async move {
             let (waiter, settled) = oneshot::channel();
             // A journal that takes no more has kept what it took, or is about to end.
             if self.queue.send(QueuedItem { item: Item::Waiter(waiter), bytes: 0 }).await.is_ok() {
                 let _ = settled.await;
             }
-        }
-        .boxed()
+        };
+        async move { tokio::time::timeout(SETTLE_MAX, settled).await.is_ok() }.boxed()
     }
 }
 
@@ -277,11 +303,13 @@ async fn serve(
     closing: CancellationToken,
 ) {
     while let Some(first) = batching::next(&mut queue, &closing).await {
+        load.begin_batch();
         let (batch, waiters) = split(gather(first, &mut queue, &closing).await);
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         // A panic costs this batch and not the journal.
-        let lost = supervise::catch("journal", write(&*keep, &load, batch)).await.unwrap_or(count);
+        let lost = supervise::catch("journal", write(&*keep, &load, &closing, batch)).await.unwrap_or(count);
+        load.end_batch();
         load.lose(lost);
         load.release(bytes);
         for waiter in waiters {
@@ -321,23 +349,23 @@ fn split(batch: Vec<QueuedItem>) -> (Vec<QueuedItem>, Vec<oneshot::Sender<()>>) 
     (items, waiters)
 }
 
-/// Writes a batch, trying again a few times. Returns how many of it are lost.
-async fn write(keep: &dyn Keep, load: &Load, batch: Vec<QueuedItem>) -> u64 {
+/// Writes a batch, trying again. Returns how many of it are lost.
+async fn write(keep: &dyn Keep, load: &Load, closing: &CancellationToken, batch: Vec<QueuedItem>) -> u64 {
     let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     // Compressing is work, and not for a thread that serves.
     let Ok((findings, receipts, refused)) = tokio::task::spawn_blocking(move || pages_of(batch)).await else {
         return count;
     };
     let lost = join(
-        write_page(keep, load, "a batch of findings", Page::Findings(Arc::new(findings))),
-        write_page(keep, load, "a batch of receipts", Page::Receipts(Arc::new(receipts))),
+        write_page(keep, load, closing, "a batch of findings", Page::Findings(Arc::new(findings))),
+        write_page(keep, load, closing, "a batch of receipts", Page::Receipts(Arc::new(receipts))),
     );
     let (findings, receipts) = lost.await;
     findings + receipts + refused
 }
 
 /// Writes a page, which is tried again by itself: findings that are kept must not come twice.
-async fn write_page(keep: &dyn Keep, load: &Load, what: &'static str, page: Page) -> u64 {
+async fn write_page(keep: &dyn Keep, load: &Load, closing: &CancellationToken, what: &'static str, page: Page) -> u64 {
     match page.len() {
         0 => 0,
         count => {
@@ -346,7 +374,9 @@ async fn write_page(keep: &dyn Keep, load: &Load, what: &'static str, page: Page
                 load.note_write(kept.is_ok());
                 kept
             };
-            write_again(what, write).await.map_or(u64::try_from(count).unwrap_or(u64::MAX), |()| 0)
+            // A store that is down comes back; the end of the process does not wait for it.
+            let waits = |error: &StoreError| error.trouble() == StoreTrouble::Unavailable && !closing.is_cancelled();
+            write_again(what, write, waits).await.map_or(u64::try_from(count).unwrap_or(u64::MAX), |()| 0)
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What the journal does when the store is slow, full or broken. That it keeps what it takes is told by the store's suite.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::ports::Journal as _;
+use intent_gateway_domain::ports::{Journal as _, ReceiptFate};
 use intent_gateway_domain::receipt::{ReceiptCandidate, ReceiptPayload};
 use intent_gateway_testing::entropy::vault;
 use serde_json::value::RawValue;
@@ -16,17 +16,19 @@ use tokio::sync::{Semaphore, mpsc};
 use super::*;
 use crate::retry::TRIES;
 
-/// A store that tells how much is on each page, waits for leave, and fails as often as it is told.
+/// A store that tells how much is on each page, waits for leave, fails as often as it is told, and may be down.
 struct Told {
     pages: mpsc::UnboundedSender<usize>,
     leave: Semaphore,
     failures: AtomicUsize,
+    is_down: AtomicBool,
 }
 
 impl Told {
     fn new(failures: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<usize>) {
         let (pages, told) = mpsc::unbounded_channel();
-        (Arc::new(Self { pages, leave: Semaphore::new(0), failures: AtomicUsize::new(failures) }), told)
+        let (leave, failures) = (Semaphore::new(0), AtomicUsize::new(failures));
+        (Arc::new(Self { pages, leave, failures, is_down: AtomicBool::new(false) }), told)
     }
 }
 
@@ -36,6 +38,9 @@ impl Keep for Told {
             // The test may have heard enough.
             let _ = self.pages.send(page.len());
             self.leave.acquire().await.expect("it is open").forget();
+            if self.is_down.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable("it is down".to_owned(), None));
+            }
             let fails = |left: usize| left.checked_sub(1);
             match self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fails) {
                 Ok(_) => Err(StoreError::Busy),
@@ -148,6 +153,67 @@ async fn a_batch_that_fails_is_tried_again_and_then_lost() {
     }
     journal.close().await;
     assert_eq!(journal.lost(), 1, "the second was kept at last");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_is_waited_for_until_the_journal_closes() {
+    let (keep, mut pages) = Told::new(0);
+    keep.leave.add_permits(1_000);
+    keep.is_down.store(true, Ordering::Relaxed);
+    let journal = Journal::over(keep.clone(), vault());
+    journal.record(finding());
+    for _ in 0..10 * TRIES {
+        assert_eq!(pages.recv().await, Some(1));
+    }
+    assert_eq!((journal.lost(), journal.receipt_fate()), (0, ReceiptFate::Doubtful));
+    keep.is_down.store(false, Ordering::Relaxed);
+    journal.settle().await;
+    assert_eq!((journal.lost(), journal.receipt_fate()), (0, ReceiptFate::KeptSoon));
+    assert!(journal.was_late_within(Duration::from_secs(2)), "bookings wait for what was held");
+
+    keep.is_down.store(true, Ordering::Relaxed);
+    journal.record(finding());
+    assert_eq!(pages.recv().await, Some(1), "the last of before");
+    assert_eq!(pages.recv().await, Some(1));
+    journal.close().await;
+    assert_eq!(journal.lost(), 1, "the end waits for a few tries alone");
+}
+
+#[tokio::test]
+async fn receipts_that_wait_behind_others_come_late_and_those_without_room_never() {
+    let (keep, mut pages) = Told::new(0);
+    let journal = Journal::over(keep.clone(), vault());
+    assert_eq!(journal.receipt_fate(), ReceiptFate::KeptSoon);
+    journal.record(finding());
+    assert_eq!(pages.recv().await, Some(1), "it is being written");
+    for _ in 0..=BATCH_MAX {
+        assert_eq!(journal.receipt_fate(), ReceiptFate::KeptSoon);
+        journal.record(finding());
+    }
+    assert_eq!(journal.receipt_fate(), ReceiptFate::KeptLate);
+    journal.shed(Shed::Receipts);
+    assert_eq!(journal.receipt_fate(), ReceiptFate::Doubtful, "what is not to be kept is not");
+    journal.shed(Shed::Nothing);
+    for _ in 0..QUEUE_MAX {
+        journal.record(finding());
+    }
+    assert_eq!(journal.receipt_fate(), ReceiptFate::Doubtful, "the queue is full");
+    keep.leave.add_permits(QUEUE_MAX);
+    journal.close().await;
+}
+
+#[test]
+fn a_batch_that_takes_long_is_late_and_a_while_after_it_too() {
+    let mut load = Load::new();
+    load.begin_batch();
+    assert!(!load.is_late() && !load.was_late_within(Duration::from_secs(60)));
+    // A second goes by.
+    load.opened -= Duration::from_secs(1);
+    assert!(load.is_late());
+    load.end_batch();
+    assert!(!load.is_late() && load.was_late_within(Duration::from_millis(900)));
+    load.opened -= Duration::from_secs(1);
+    assert!(!load.was_late_within(Duration::from_millis(900)), "that was a while ago");
 }
 
 #[tokio::test]

@@ -197,7 +197,7 @@ impl World {
             asker: Some(AskerMark::of(&asker("user-1"))),
             result_token: Some("token".to_owned()),
             expires_at_ms: START.plus_ms(1),
-            searched_at_ms: None,
+            answered_at_ms: None,
             quoted: None,
         }
     }

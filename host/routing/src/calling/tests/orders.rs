@@ -261,9 +261,12 @@ fn who_books_at_once_waits_for_the_receipt_a_moment() {
         (world.quoted().pop().expect("judged"), world.clock.now().ms_since(began))
     };
     assert_eq!(quoted(&reference, "k-1"), (None, 0), "nobody knows when it was searched");
-    reference.searched_at_ms = Some(START);
+    reference.answered_at_ms = Some(START);
     assert_eq!(quoted(&reference, "k-2"), (None, 2_000), "it does not come");
     assert_eq!(quoted(&reference, "k-3"), (None, 0), "it has had its time");
+    world.journal.set_late(true);
+    assert_eq!(quoted(&reference, "k-late"), (None, 2_000), "gateways still write what they held during an outage");
+    world.journal.set_late(false);
     let mut receipt = receipt(world.contract.digest());
     receipt.id = "rank_on_its_way".to_owned();
     world.journal.keep(receipt, None);

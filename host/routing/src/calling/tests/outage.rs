@@ -136,7 +136,7 @@ fn an_option_whose_receipt_is_not_kept_is_booked_as_it_was_quoted() {
     let shown = |quoted: Option<Quote>| OptionReference {
         receipt: Some("rank_lost".to_owned()),
         quoted,
-        searched_at_ms: Some(START),
+        answered_at_ms: Some(START),
         ..World::new().reference()
     };
     let book = |reference: &OptionReference| {
@@ -146,7 +146,7 @@ fn an_option_whose_receipt_is_not_kept_is_booked_as_it_was_quoted() {
     };
     let whole = shown(Some(Quote::of(r#"{"number":7}"#)));
     assert_eq!(book(&whole), (Ok(vec![Some(r#"{"number":7}"#.to_owned())]), 1));
-    // Not knowing what was quoted is no reason to let any answer pass.
+    // Not knowing what was quoted is not a reason to let any answer pass.
     let long = format!("\"{}\"", "x".repeat(5_000));
     assert_eq!(book(&shown(Some(Quote::of(&long)))), (Err(CallError::OptionNotKept), 0));
     // An option of quotation marks alone fits no reference, though it is short.
