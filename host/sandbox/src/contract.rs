@@ -31,7 +31,7 @@ impl LoadedContract {
     /// Compiles and examines a component, its examples excepted; for tests, benches and authors' tools.
     ///
     /// # Errors
-    /// [`LoadError`] when the bytes are no contract.
+    /// [`LoadError`] when the bytes are not a contract.
     pub async fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
         let (compiled, _) = compiling::compile(engine, Bytes::copy_from_slice(bytes)).await?;
         Self::examine(engine, &compiled, Digest::of(bytes)).await

@@ -18,6 +18,7 @@ use crate::budget::{ContractMemory, MemoryBudget, Reservation};
 use crate::compiling::Compiler;
 use crate::config::{InvalidConfig, SandboxConfig};
 use crate::instance::{self, Guest};
+use crate::swap;
 
 /// Period of the epoch, the grain of deadlines and of yielding.
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(1);
@@ -82,6 +83,7 @@ struct EngineState {
     waiting: AtomicU32,
     memory: Arc<MemoryBudget>,
     compatibility: Digest,
+    asks_kernel: bool,
     _ticker: Ticker,
 }
 
@@ -101,7 +103,8 @@ impl Engine {
     pub fn with_compiler(config: &SandboxConfig, compiler: Compiler) -> Result<Self, EngineError> {
         config.validate()?;
         let mut settings = code_settings();
-        settings.allocation_strategy(pool(config));
+        let asks_kernel = asks_kernel();
+        settings.allocation_strategy(pool(config, asks_kernel));
         let wasmtime = wasmtime::Engine::new(&settings).map_err(|e| EngineError::Wasmtime(e.into()))?;
         let mut bare = Linker::new(&wasmtime);
         instance::link_faults(&mut bare).map_err(|e| EngineError::Wasmtime(e.into()))?;
@@ -121,6 +124,7 @@ impl Engine {
                 loading: Semaphore::new(INSTANCES_FOR_LOADING.into()),
                 waiting: AtomicU32::new(0),
                 memory: MemoryBudget::new(config.instances_memory_max_bytes),
+                asks_kernel,
             }),
         })
     }
@@ -129,6 +133,11 @@ impl Engine {
     #[must_use]
     pub fn config(&self) -> &SandboxConfig {
         &self.shared.config
+    }
+
+    /// Whether it would be wrong once there is swap.
+    pub(crate) fn asks_kernel(&self) -> bool {
+        self.shared.asks_kernel
     }
 
     /// Where it has components compiled.
@@ -251,7 +260,21 @@ fn code_settings() -> Config {
     config
 }
 
-fn pool(limits: &SandboxConfig) -> PoolingAllocationConfig {
+/// Whether the kernel is asked which pages a call has written, and not wrongly: see [`swap`].
+fn asks_kernel() -> bool {
+    if !PoolingAllocationConfig::is_pagemap_scan_available() {
+        return false;
+    }
+    let has_swap = swap::may_be_used();
+    if has_swap {
+        tracing::warn!(
+            "this machine has swap: calls of contracts take longer, for all of their memory is given back after each"
+        );
+    }
+    !has_swap
+}
+
+fn pool(limits: &SandboxConfig, asks_kernel: bool) -> PoolingAllocationConfig {
     let total = limits.max_concurrent_instances + u32::from(INSTANCES_FOR_LOADING);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(total)
@@ -270,7 +293,7 @@ fn pool(limits: &SandboxConfig) -> PoolingAllocationConfig {
         .max_core_instance_size(INSTANCE_METADATA_MAX_BYTES);
     // Keeping pages resident pays only where the kernel (6.7 and later) reports the touched ones; elsewhere
     // the whole range would be copied back after each call.
-    if PoolingAllocationConfig::is_pagemap_scan_available() {
+    if asks_kernel {
         pool.pagemap_scan(Enabled::Yes)
             .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
             .table_keep_resident(KEEP_RESIDENT_BYTES);

@@ -61,7 +61,7 @@ pub enum ExampleCall<'a> {
         /// The user's past orders.
         history: &'a [PastOrder],
     },
-    /// Judges the answer of a tool that is no search.
+    /// Judges the answer of a tool that is not a search.
     CheckResponse(Exchange<'a>),
     /// Judges a completion report.
     CheckCompletion {

@@ -40,6 +40,7 @@ mod registry;
 mod restore;
 mod sandbox;
 mod stderr;
+mod swap;
 mod wasi;
 mod watch;
 mod way;

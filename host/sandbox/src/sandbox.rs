@@ -36,6 +36,7 @@ use crate::library::{Library, StateError, StoredComponent};
 use crate::loading::{self, Prepared, Rejected};
 use crate::progress::StartProgress;
 use crate::registry::{Addition, Change, FaultSink, NewVersion, Published, Reports, Snapshot, Version};
+use crate::swap;
 use crate::watch::{Folder, SpareComponents};
 
 /// Reports of failing versions that may wait for the task that takes them out.
@@ -194,6 +195,9 @@ impl Sandbox {
             None => inner.end_start(),
         }
         tasks.spawn(take_out(Arc::clone(&inner), reports, shutdown.clone()));
+        if inner.engine.asks_kernel() {
+            tasks.spawn(swap::watch(shutdown.clone()));
+        }
         Ok(Arc::new(Self { inner, shutdown, tasks }))
     }
 
@@ -468,7 +472,7 @@ impl SandboxState {
         Ok(())
     }
 
-    /// Keeps compiled code. Without it a restart compiles again, which is no reason to refuse a version.
+    /// Keeps compiled code. Without it a restart compiles again, which is not a reason to refuse a version.
     pub(crate) fn cache_compiled(&self, digest: Digest, compiled: &CompiledCode) {
         if let Err(error) = self.cache.store(digest, compiled) {
             tracing::warn!(%digest, %error, "the compiled contract could not be cached");

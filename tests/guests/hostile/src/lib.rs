@@ -156,6 +156,8 @@ impl Guest for Hostile {
             "tell in bad utf8" => tell_in_bad_utf8(),
             "tell and answer" => faults::report("all is well", None),
             "memory" => hoard(),
+            "leave secrets" => leave_secrets(),
+            "look for secrets" => return Ok(evaluation(&payloads, count_secrets().to_string())),
             "stack" => return Ok(evaluation(&payloads, deep(u32::MAX).to_string())),
             "giant" => return Ok(evaluation(&payloads, "x".repeat(2 * MIB))),
             "aliased" => return Err(aliased()),
@@ -397,6 +399,33 @@ fn hoard() -> ! {
     loop {
         hoard.push(std::hint::black_box(vec![1_u8; MIB]));
     }
+}
+
+/// How much memory secrets are left in, bytes: more than stays resident, and less than an instance has.
+const SECRETS_BYTES: usize = 4 * MIB;
+
+/// What is left there again and again. Made anew each time, so that it stands nowhere else.
+fn secret() -> u64 {
+    std::hint::black_box(0x5ec2_e700_0000_0000) | std::hint::black_box(0x1234_5678)
+}
+
+/// Fills memory with secrets, and stays until it is stopped.
+fn leave_secrets() -> ! {
+    let secrets = vec![secret(); SECRETS_BYTES / size_of::<u64>()];
+    std::hint::black_box(&secrets);
+    spin()
+}
+
+/// How many secrets of others stand in memory that was never written here.
+#[expect(unsafe_code, reason = "only unsafe code reads memory that was not written")]
+fn count_secrets() -> usize {
+    let unwritten: Vec<u64> = Vec::with_capacity(SECRETS_BYTES / size_of::<u64>());
+    let secret = secret();
+    let is_secret = |place: &usize| {
+        // SAFETY: within the capacity; what stands there is some number, and is read as it is.
+        unsafe { std::ptr::read_volatile(unwritten.as_ptr().add(*place)) == secret }
+    };
+    (0..unwritten.capacity()).filter(is_secret).count()
 }
 
 /// Recursion that the optimiser cannot turn into a loop.
