@@ -52,6 +52,7 @@ pub(crate) fn build_command(profile: &str) -> Command {
     if profile == "release" {
         build.args(["--release", "--package", "intent-gateway", "--package", "partner-rust"]);
         build.args(["--package", "partner-canned", "--package", "signing-sample"]);
+        build.args(["--features", "intent-gateway/jemalloc"]);
     } else {
         // But for this program, which runs.
         build.args(["--workspace", "--bins", "--exclude", "xtask"]);

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 /// What a search allocates on one thread is freed on another, by the journal. The C library's allocator takes a lock
 /// then, and under load threads waited for it (`docs/benchmarks.md`).
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
