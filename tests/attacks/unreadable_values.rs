@@ -43,7 +43,7 @@ async fn an_option_that_no_reader_takes_costs_that_option_alone() {
         ("long", long.as_str(), "TOO_LONG"),
         ("twice", "1,\"extra\":2", "DUPLICATE_MEMBER"),
     ];
-    // What is written in other scripts, joined emoji, ends of lines, and exact decimals are no attacks.
+    // What is written in other scripts, joined emoji, ends of lines, and exact decimals are not attacks.
     let honest = [r#""योग 👩‍👩‍👧 \ud83d\ude00\r\n\t₹""#, "0.1000000000000000055511151231257827", "9007199254740993"];
     let slots: Vec<String> = attacks
         .iter()

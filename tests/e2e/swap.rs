@@ -99,7 +99,7 @@ async fn the_watched_folder_ships_and_a_restart_keeps() {
     std::fs::rename(folder.join("next.partial"), folder.join("next.wasm")).expect("renamed");
     gateway.wait_for_version("1.0.1").await;
 
-    // A file that is no contract is told about, and changes nothing.
+    // A file that is not a contract is told about, and changes nothing.
     std::fs::write(folder.join("broken.partial"), b"not a component").expect("written");
     std::fs::rename(folder.join("broken.partial"), folder.join("broken.wasm")).expect("renamed");
     let failure = loop {

@@ -52,7 +52,7 @@ pub(crate) fn run_logged(command: &mut Command, title: &str, log: &Path) -> anyh
 fn draw(line: &str) {
     let short: String = line.chars().take(LINE_MAX_CHARS).collect();
     let mut terminal = stderr().lock();
-    // Carriage return, then "erase to the end of the line". That a terminal is gone is no reason to stop.
+    // Carriage return, then "erase to the end of the line". That a terminal is gone is not a reason to stop.
     let _ = write!(terminal, "\r\x1b[K   {short}");
     if line.is_empty() {
         let _ = write!(terminal, "\r");

@@ -37,7 +37,7 @@ use crate::{
 /// The longest artificial delay, in milliseconds: twice what the platform waits for a tool call.
 const MAX_DELAY_MS: u64 = 60_000;
 
-/// What is logged unless `RUST_LOG` says otherwise. rmcp warns of every refusal, which is no news here.
+/// What is logged unless `RUST_LOG` says otherwise. rmcp warns of every refusal, which is not news here.
 const DEFAULT_LOG: &str = "warn,rmcp=error";
 
 /// Serves one business to the platform.

@@ -1,4 +1,4 @@
-//! Calls of tools that are no searches.
+//! Calls of tools that are not searches.
 
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_routing::calling::{CallOutcome, OrderStanding};
@@ -66,7 +66,7 @@ pub struct ToolAnswer<'a> {
     /// Signed; what later calls about it go by. Null where the answer carries no identifier.
     #[schema(required)]
     reference: Option<&'a str>,
-    /// An advisory code of the intent's error table that is no failure, for example `CANCELLATION_FEE_DUE`.
+    /// An advisory code of the intent's error table that is not a failure, for example `CANCELLATION_FEE_DUE`.
     #[schema(required)]
     advisory: Option<&'a str>,
     /// The answer as the partner wrote it.

@@ -44,7 +44,7 @@ pub fn is_sound(parts: &[CheckedPart]) -> bool {
     parts.iter().all(CheckedPart::is_sound)
 }
 
-/// Looks at everything that a store keeps. What is wrong is no error, nor that a part cannot be read; it goes on with the next.
+/// Looks at everything that a store keeps. What is wrong is not an error, nor that a part cannot be read; it goes on with the next.
 ///
 /// # Errors
 /// [`StoreError`] when the store cannot be reached: then nothing is known of it.

@@ -282,7 +282,7 @@ pub(crate) struct ServeArgs {
     first_start: bool,
 }
 
-/// What `serve` is told that is no setting.
+/// What `serve` is told that is not a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
     /// The loss of the store is meant.

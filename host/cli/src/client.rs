@@ -40,7 +40,7 @@ pub(crate) struct Gateway {
 /// A request that came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GatewayError {
-    /// The address is no gateway's.
+    /// The address is not a gateway's.
     #[error("`{0}` is no address of a gateway; expected http://host:port or https://host")]
     Address(String),
     /// Nobody answered, or not to the end.

@@ -16,7 +16,7 @@ pub(crate) enum FileError {
     /// It is too large.
     #[error("{} has more than {most} bytes", .path.display())]
     TooLarge { path: PathBuf, most: usize },
-    /// It is no text.
+    /// It is not text.
     #[error("{} is no UTF-8 text", .0.display())]
     NoText(PathBuf),
     /// It is no JSON.

@@ -78,7 +78,7 @@ impl AnchorsSection {
     }
 }
 
-/// Puts the anchors that lie in the state folder aside, for what a restored store has lost is no fault of it; where they are then.
+/// Puts the anchors that lie in the state folder aside, for what a restored store has lost is not a fault of it; where they are then.
 /// A file that is configured is left to whoever looks after it.
 pub fn put_own_anchors_aside(config: &Config, now: Timestamp) -> anyhow::Result<Option<PathBuf>> {
     if config.anchors.file.is_some() {

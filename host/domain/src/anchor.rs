@@ -82,7 +82,7 @@ impl fmt::Display for Anchor {
     }
 }
 
-/// The text is no anchor.
+/// The text is not an anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an anchor reads anchor1:CHAIN:AT_MS:NUMBER:HASH:OWED:SEAL")]
 pub struct InvalidAnchor;

@@ -100,7 +100,7 @@ pub trait Inspect: Store {
 /// Looks at every record of a kind that holds nothing sealed.
 ///
 /// # Errors
-/// [`StoreError`] when the store fails; what is wrong with a record is no error.
+/// [`StoreError`] when the store fails; what is wrong with a record is not an error.
 pub async fn check_records<R: Record>(store: &dyn Inspect, tell: Tell<'_>) -> Result<CheckedPart, StoreError> {
     check_each::<R>(store, None, &|_| Vec::new(), tell).await
 }

@@ -221,7 +221,7 @@ impl std::fmt::Display for NotCalled {
 
 impl CallFailure {
     /// The same, judged by the codes that a partner may answer with: those of the intent's error table and the platform's
-    /// own (spec 1, Errors, rule 1). Any other one is no code.
+    /// own (spec 1, Errors, rule 1). Any other one is not a code.
     #[must_use]
     pub fn under(self, descriptor: &Descriptor) -> Self {
         match self {

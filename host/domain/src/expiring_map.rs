@@ -29,7 +29,7 @@ pub struct Full {
 }
 
 /// A full map is looked at again after this time at the latest, milliseconds: a value may end sooner than it seemed, and a
-/// clock that was set back is no reason to wait longer.
+/// clock that was set back is not a reason to wait longer.
 const LOOK_AGAIN_MS: u64 = 1_000;
 
 /// Values by key, within a bound on their number and on their bytes.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IntentId(Arc<str>);
 
-/// The text is no intent identifier.
+/// The text is not an intent identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no intent identifier: expected `<domain>.<name>` in lower snake case")]
 pub struct InvalidIntentId(pub String);
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for IntentId {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartnerId(Arc<str>);
 
-/// The text is no partner identifier.
+/// The text is not a partner identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a partner identifier is 1 to 64 letters, digits, `-` or `_`")]
 pub struct InvalidPartnerId;

@@ -18,11 +18,11 @@ const PREFIX: &str = "ins_";
 /// Random bytes of an identity.
 const RANDOM_BYTES: usize = 16;
 
-/// The identity of an installation: `ins_` and 32 lower-case hexadecimal characters. It is no secret.
+/// The identity of an installation: `ins_` and 32 lower-case hexadecimal characters. It is not a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallationId(String);
 
-/// The text is no identity.
+/// The text is not an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an installation's identity is `ins_` and 32 lower-case hexadecimal characters")]
 pub struct InvalidInstallationId;

@@ -25,7 +25,7 @@ pub const AMOUNT_MAX: Paise = Paise::new(1_000_000_000_000 * 100);
 #[serde(transparent)]
 pub struct Paise(i64);
 
-/// A text is no amount in INR.
+/// A text is not an amount in INR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAmount {
     /// It is not written as JSON writes a number.
@@ -211,7 +211,7 @@ pub mod inr {
     }
 
     /// # Errors
-    /// Where the number is no amount.
+    /// Where the number is not an amount.
     pub fn deserialize<'de, A: InInr, D: Deserializer<'de>>(deserializer: D) -> Result<A, D::Error> {
         let number = Box::<RawValue>::deserialize(deserializer)?;
         A::from_inr(number.get()).map_err(D::Error::custom)
@@ -231,7 +231,7 @@ pub mod inr {
         }
 
         /// # Errors
-        /// Where the number is no amount.
+        /// Where the number is not an amount.
         pub fn deserialize<'de, A: InInr, D: Deserializer<'de>>(deserializer: D) -> Result<Option<A>, D::Error> {
             let number = Option::<Box<RawValue>>::deserialize(deserializer)?;
             number.map(|number| A::from_inr(number.get()).map_err(D::Error::custom)).transpose()

@@ -84,7 +84,7 @@ impl fmt::Display for SpanContext {
     }
 }
 
-/// The standard library seeds its hashers at random; that is as much chance as an identifier needs that is no secret.
+/// The standard library seeds its hashers at random; that is as much chance as an identifier needs that is not a secret.
 fn random() -> NonZeroU64 {
     let number = RandomState::new().build_hasher().finish();
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)

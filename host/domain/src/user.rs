@@ -16,7 +16,7 @@ pub(crate) const PSEUDONYM_MAX_CHARS: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pseudonym(Arc<str>);
 
-/// The text is no pseudonym.
+/// The text is not a pseudonym.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a user's identifier is 1 to {PSEUDONYM_MAX_CHARS} visible ASCII characters")]
 pub struct InvalidPseudonym;

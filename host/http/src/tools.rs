@@ -1,4 +1,4 @@
-//! One call of a tool that is no search, by reference, on behalf of a user.
+//! One call of a tool that is not a search, by reference, on behalf of a user.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(call_tool))
 }
 
-/// Calls a tool of an intent that is no search: books, follows, cancels.
+/// Calls a tool of an intent that is not a search: books, follows, cancels.
 ///
 /// The reference says which partner is called and about what; it is bound to the orchestrator that searched, and to the user
 /// that `x-user-id` named then.

@@ -23,7 +23,7 @@ const MICROS: f64 = 1_000_000.0;
 /// The bench could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The component is no contract.
+    /// The component is not a contract.
     #[error("the component is no contract")]
     Load(#[from] LoadError),
     /// A call failed.
@@ -69,7 +69,7 @@ pub struct BenchReport {
 /// Measures a contract, for about so long in all.
 ///
 /// # Errors
-/// [`BenchError`] when the component is no contract, or fails on its own examples.
+/// [`BenchError`] when the component is not a contract, or fails on its own examples.
 pub fn run(subject: &Subject, lasting: Duration, progress: &dyn Fn(&str)) -> Result<BenchReport, BenchError> {
     let start = Instant::now();
     let contract = subject.load()?;

@@ -67,7 +67,7 @@ impl Live {
     /// The version in a component.
     ///
     /// # Errors
-    /// [`LoadError`] when it is no contract.
+    /// [`LoadError`] when it is not a contract.
     pub fn of(subject: &Subject) -> Result<Self, LoadError> {
         let contract = subject.load()?;
         let Descriptor { version, vocabularies, .. } = contract.descriptor().clone();

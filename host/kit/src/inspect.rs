@@ -30,7 +30,7 @@ pub struct Inspection {
 /// Examines a component.
 ///
 /// # Errors
-/// [`LoadError`] when it is no contract.
+/// [`LoadError`] when it is not a contract.
 pub fn run(subject: &Subject) -> Result<Inspection, LoadError> {
     let contract = subject.load()?;
     Ok(Inspection {

@@ -27,7 +27,7 @@ pub struct Recorded {
     pub code: Option<String>,
 }
 
-/// A file that is no record of a failed call.
+/// A file that is not a record of a failed call.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The gateway did not keep the input: it was too large.

@@ -68,7 +68,7 @@ impl Subject {
     /// Compiles and examines it, its examples excepted.
     ///
     /// # Errors
-    /// [`LoadError`] when it is no contract.
+    /// [`LoadError`] when it is not a contract.
     pub fn load(&self) -> Result<LoadedContract, LoadError> {
         self.wait(LoadedContract::compile(&self.engine, &self.bytes))
     }

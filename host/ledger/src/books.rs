@@ -41,7 +41,7 @@ pub struct Booking {
     closes: Option<OrderId>,
 }
 
-/// Why a posting is no booking. None that [`post`](super::post) makes of a sound report is refused; it is checked all the
+/// Why a posting is not a booking. None that [`post`](super::post) makes of a sound report is refused; it is checked all the
 /// same, for what one engine cannot keep would take the rest of its batch with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unbookable {

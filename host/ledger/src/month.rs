@@ -17,7 +17,7 @@ pub struct Month {
     month: i8,
 }
 
-/// The text is no month.
+/// The text is not a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a month is written `YYYY-MM`, from 1970-01 on")]
 pub struct InvalidMonth;

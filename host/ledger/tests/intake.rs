@@ -440,7 +440,7 @@ fn everything_wrong_with_a_report_is_told_at_once() {
     wrong["external_id"] = json!(7);
     assert_eq!(told(&wrong.to_string()), ["/external_id WRONG_TYPE", all[0], all[1], all[2]]);
     wrong["external_id"] = json!("BK-1");
-    // A contract that fails or is not there takes nothing away, and a body that is no object is asked of nobody.
+    // A contract that fails or is not there takes nothing away, and a body that is not an object is asked of nobody.
     wrong["notes"] = json!("trap");
     assert_eq!(told(&wrong.to_string()), common);
     wrong["notes"] = json!("");

@@ -34,7 +34,7 @@ pub enum LinkError {
     /// It admits only clients that it knows, and does not know the gateway.
     #[error("the partner's authorization server does not know the gateway, and takes no registration")]
     NoClient,
-    /// What the browser came back with is no answer to what was asked, or refuses it.
+    /// What the browser came back with is not an answer to what was asked, or refuses it.
     #[error("the answer of the authorization server was not taken")]
     Callback(#[source] CallbackFault),
     /// No request of this state is under way: it was answered before, is too old, or never was.
@@ -85,7 +85,7 @@ pub enum LinkCode {
     NoClient,
     /// The authorization server refused.
     Refused,
-    /// The browser came back with something that is no answer.
+    /// The browser came back with something that is not an answer.
     InvalidCallback,
     /// The answer came from another server.
     WrongIssuer,

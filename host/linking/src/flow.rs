@@ -77,7 +77,7 @@ pub struct AuthorizationRequest<'a> {
 /// The authorization endpoint cannot be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointFault {
-    /// It is no address that a browser may be sent to: HTTPS, or HTTP on the machine itself.
+    /// It is not an address that a browser may be sent to: HTTPS, or HTTP on the machine itself.
     #[error("the authorization endpoint is no address that a browser may be sent to")]
     Address,
     /// Its own query sets a parameter of the request, so that two servers could read two different requests.
@@ -168,7 +168,7 @@ impl fmt::Debug for Callback {
 /// What came back does not lead to a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackFault {
-    /// It is no answer to an authorization request: no state, neither code nor error, both, or one of them twice.
+    /// It is not an answer to an authorization request: no state, neither code nor error, both, or one of them twice.
     #[error("it is no answer to an authorization request")]
     Malformed,
     /// It has another state than the request.

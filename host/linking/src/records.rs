@@ -344,7 +344,7 @@ impl KnownClient {
 /// Looks at everything that is kept of links.
 ///
 /// # Errors
-/// [`StoreError`] when the store fails; what is wrong with a record is no error.
+/// [`StoreError`] when the store fails; what is wrong with a record is not an error.
 pub async fn check(
     store: &dyn Inspect,
     vault: Option<&Vault>,

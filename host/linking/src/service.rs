@@ -120,7 +120,7 @@ impl Settings {
     }
 
     /// The gateway's metadata as a client (RFC 7591, 2; OAuth Client ID Metadata Document), under the name that an address
-    /// ends with; none where it is no document's.
+    /// ends with; none where it is not a document's.
     #[must_use]
     pub fn document(&self, name: &str) -> Option<Value> {
         let redirect_uri = match name.strip_suffix(DOCUMENT_SUFFIX) {

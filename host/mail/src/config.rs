@@ -98,7 +98,7 @@ impl Default for MailConfig {
 /// A setting of mail is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MailConfigError {
-    /// The sender is no address.
+    /// The sender is not an address.
     #[error("`from` is no e-mail address: {0}")]
     From(String),
     /// A host name is none.

@@ -98,7 +98,7 @@ impl Smtp {
 
     async fn exchange(&self, message: &Message) -> Result<(), MailError> {
         let _place = self.places.acquire().await.map_err(|_| MailError::Temporary("closed".to_owned()))?;
-        // Whatever goes wrong before the mail itself is no judgement on the mail: a wrong password today may be right
+        // Whatever goes wrong before the mail itself is not judgement on the mail: a wrong password today may be right
         // tomorrow. From here on, giving up drops the connection.
         let mut connection = match self.unpark().await {
             Some(connection) => connection,

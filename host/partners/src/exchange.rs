@@ -38,7 +38,7 @@ use crate::wire::{SESSION_ID, Target, Wire, retry_after_ms};
 const ERROR_BODY_MAX_BYTES: usize = 64 * 1024;
 /// Bytes of one event stream, comments and notifications included.
 const STREAM_MAX_BYTES: usize = 4 * PARTNER_BODY_MAX_BYTES;
-/// Messages of one event stream that are no answer.
+/// Messages of one event stream that are not an answer.
 const STREAM_NOTICES_MAX: usize = 1_000;
 /// The same of a call whose progress is wanted: about 16 a second for as long as such a call may last.
 const PROGRESS_NOTICES_MAX: usize = 10_000;
@@ -288,7 +288,7 @@ fn tells_of(params: &RawValue, id: &str) -> bool {
     params.get().len() <= PROGRESS_MAX_BYTES && token.is_ok_and(|token| token.trim_matches('"') == id)
 }
 
-/// What an answer says that is no success: an error object that says more than the status, or the status.
+/// What an answer says that is not a success: an error object that says more than the status, or the status.
 async fn error_answer(
     response: Response<Incoming>,
     status: StatusCode,

@@ -21,7 +21,7 @@ use tower_service::Service;
 
 /// Bytes of a partner's endpoint address.
 const URL_MAX_BYTES: usize = 2_048;
-/// Addresses of one name that are tried; a name with more is no ordinary partner.
+/// Addresses of one name that are tried; a name with more is not an ordinary partner.
 const ADDRESSES_MAX: usize = 16;
 /// The host of Azure's platform services. It is in a public range, and reachable from inside that cloud only.
 const AZURE_PLATFORM: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);

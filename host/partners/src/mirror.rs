@@ -14,7 +14,7 @@ const MARK: &str = "x-mcp-header";
 const HEADER_PREFIX: &str = "mcp-param-";
 /// Arguments that one tool may want repeated.
 const FIELDS_MAX: usize = 64;
-/// Around a value that is no plain header text.
+/// Around a value that is not a plain header text.
 const BASE64_PREFIX: &str = "=?base64?";
 const BASE64_SUFFIX: &str = "?=";
 

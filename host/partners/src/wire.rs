@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_an_answer_is_read_from_its_date() {
+        let shown = |text: &str| shown_time(&HeaderMap::from_iter([(DATE, text.parse().expect("a header"))]));
+        assert_eq!(shown("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Timestamp::from_ms(784_111_777_000)));
+        for strange in ["", "now", "Sun, 32 Nov 1994 08:49:37 GMT", "Thu, 01 Jan 1960 00:00:00 GMT"] {
+            assert_eq!(shown(strange), None, "{strange}");
+        }
+        assert_eq!(shown_time(&HeaderMap::new()), None);
+    }
+
+    #[test]
     fn a_bearer_is_never_printed() {
         let value = bearer(&Secret::new("abc")).expect("a header");
         assert_eq!(value, "Bearer abc");

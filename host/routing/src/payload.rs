@@ -266,7 +266,7 @@ fn read_options<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<(Vec<Box<RawV
     Ok((options, unread))
 }
 
-/// Reads the array of options; `None` when the value is no array.
+/// Reads the array of options; `None` when the value is not an array.
 struct OptionsSeed;
 
 impl<'de> DeserializeSeed<'de> for OptionsSeed {

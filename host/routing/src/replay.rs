@@ -2,7 +2,7 @@
 //!
 //! What the contract is given is what it was given then: the request's identifier and moment, the arguments, the
 //! declared signals, the options under their numbers, in their order, the user's past orders. Whatever comes out differently then is not due to
-//! the input: the receipt was altered, or the contract is no pure function.
+//! the input: the receipt was altered, or the contract is not a pure function.
 //!
 //! Not here: finding the component (that is [`Contracts::find_loaded`](intent_gateway_domain::ports::Contracts::find_loaded)), and the partners,
 //! who are not asked again.

@@ -129,7 +129,7 @@ async fn linger() {
     let _ = tokio::task::spawn_blocking(|| std::thread::sleep(LINGER)).await;
 }
 
-/// Works on a batch, and answers each submitter. One who does not wait any more is no failure.
+/// Works on a batch, and answers each submitter. One who does not wait any more is not a failure.
 async fn answer<Q, A>(name: &'static str, work: &Work<Q, A>, batch: Vec<Submission<Q, A>>) {
     let (questions, replies): (Vec<_>, Vec<_>) =
         batch.into_iter().map(|Submission { question, reply }| (question, reply)).unzip();

@@ -24,7 +24,7 @@ pub struct Compacted {
     pub is_log_empty: bool,
 }
 
-/// Compacts the files of a database, one after the other; nothing where it is no file. Gateways that serve on it wait meanwhile:
+/// Compacts the files of a database, one after the other; nothing where it is not a file. Gateways that serve on it wait meanwhile:
 /// whoever keeps receipts for the segments, and all others for the database alone.
 ///
 /// # Errors

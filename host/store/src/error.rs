@@ -140,7 +140,7 @@ pub enum BackupError {
         #[source]
         cause: std::io::Error,
     },
-    /// The file is no backup, or not all of one, or was changed.
+    /// The file is not a backup, or not all of one, or was changed.
     #[error("line {line} of the backup: {problem}")]
     Damaged {
         /// Where, from 1.

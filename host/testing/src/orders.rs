@@ -65,7 +65,7 @@ pub fn booked_by(
 }
 
 /// A descriptor with orders, out of one without: `book_thing` opens them, `change_thing` goes on with them, `cancel_thing` ends
-/// them before their `start`, and `track_thing` is no step of them.
+/// them before their `start`, and `track_thing` is not a step of them.
 ///
 /// # Panics
 /// When it has no tool to go by.

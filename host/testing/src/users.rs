@@ -13,7 +13,7 @@ pub fn orchestrator() -> Orchestrator {
 /// The user whom it names so.
 ///
 /// # Panics
-/// When the name is no pseudonym.
+/// When the name is not a pseudonym.
 #[must_use]
 pub fn user(name: &str) -> User {
     User::new(&orchestrator(), &Pseudonym::parse(name).expect("well formed"))

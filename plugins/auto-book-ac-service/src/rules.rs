@@ -67,7 +67,7 @@ fn check_refrigerant(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, r
     );
 }
 
-/// A slot farther away than the user asked for is no answer to the request.
+/// A slot farther away than the user asked for is not an answer to the request.
 fn check_radius(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     let Some(radius) = request.max_radius_km() else {
         return;

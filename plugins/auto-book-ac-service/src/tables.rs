@@ -60,7 +60,7 @@ pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     ..ToolPolicy::PLAIN
 };
 
-/// The tools that are no search.
+/// The tools that are not a search.
 pub const TOOLS: &[ToolEntry] = &[ToolEntry::of::<CreateBooking>(), ToolEntry::of::<CancelBooking>()];
 
 /// Wait before a throttled call is tried again, in milliseconds (spec 2).

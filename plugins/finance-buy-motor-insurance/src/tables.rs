@@ -43,7 +43,7 @@ pub const SEARCH: Search = Search {
     gone_code: None,
 };
 
-/// What the tools that are no search have in common.
+/// What the tools that are not a search have in common.
 const STEP: ToolPolicy =
     ToolPolicy { role: ToolRole::Create, p50_ms: 1500, p95_ms: 4000, rate_per_minute: Some(30), ..ToolPolicy::PLAIN };
 
@@ -81,7 +81,7 @@ pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     ..STEP
 };
 
-/// The tools that are no search.
+/// The tools that are not a search.
 pub const TOOLS: &[ToolEntry] = &[
     ToolEntry::of::<ConfirmQuoteAndKyc>(),
     ToolEntry::of::<IssuePolicy>(),

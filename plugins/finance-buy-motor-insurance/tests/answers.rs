@@ -1,4 +1,4 @@
-//! One test per rule on the answers of the tools that are no search, and on completion reports.
+//! One test per rule on the answers of the tools that are not a search, and on completion reports.
 
 #[expect(dead_code, reason = "each test binary uses a part of the shared calls")]
 mod common;

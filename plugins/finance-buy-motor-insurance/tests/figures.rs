@@ -210,7 +210,7 @@ fn the_year_beside_the_whole_bundle_is_under_the_ceiling() {
         let car = new_vehicle("car", "sedan", 3, &[("/vehicle/engine_cc", json!(cc))]);
         passes(&car, &with_third_party(bundle(), annual, whole));
     }
-    // What is no bundle has no ceiling.
+    // What is not a bundle has no ceiling.
     passes(&request(), &with_third_party(quote(), 1_000_000, 0));
 }
 

@@ -1,4 +1,4 @@
-//! The tools that are no search: the rest of the Service shape (spec 1, "Tool sets per intent shape").
+//! The tools that are not a search: the rest of the Service shape (spec 1, "Tool sets per intent shape").
 //!
 //! The spec names these tools and their return types and shows no members of them. So only what the platform
 //! cannot do without is asked: the identifiers that tie a call to an option and to a booking. What else partners

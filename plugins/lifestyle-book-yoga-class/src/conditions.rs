@@ -2,7 +2,7 @@
 //!
 //! One table. A class that does not suit loses taste and gets a notice on its card, and nothing more: what drops a class
 //! is in `judge`. Back pain and pregnancy drop there; back pain has its notice here. The reasons are those of general
-//! advice to teachers; they are no medical judgement. `docs/yoga-conditions.md` shows the table, and a test compares.
+//! advice to teachers; they are not a medical judgement. `docs/yoga-conditions.md` shows the table, and a test compares.
 
 use crate::option::YogaClassItem;
 use crate::request::UserYogaProfile;

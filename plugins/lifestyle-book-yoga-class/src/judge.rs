@@ -5,7 +5,7 @@
 //! card. An option without such a slot is dropped, with everything that stood in the way.
 //!
 //! A slot that names no class of the catalogue, or no instructor of the list, cannot be judged: it is left aside
-//! with a finding. Preferences are no filters; they are in [`crate::taste`].
+//! with a finding. Preferences are not filters; they are in [`crate::taste`].
 
 use crate::conditions::Notices;
 use crate::findings;

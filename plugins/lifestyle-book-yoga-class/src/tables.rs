@@ -30,7 +30,7 @@ const fn policy(
 /// Latency targets in milliseconds, p50, p95 and p99, by kind of tool (spec 1, "Limits").
 const SEARCH_MS: [u32; 3] = [600, 1500, 3000];
 const GET_MS: [u32; 3] = [300, 800, 1500];
-/// Creating with payment. Changing a booking is no kind of its own there; it can ask for a payment as well.
+/// Creating with payment. Changing a booking is not a kind of its own there; it can ask for a payment as well.
 const CREATE_MS: [u32; 3] = [2000, 5000, 10_000];
 const CANCEL_MS: [u32; 3] = [1000, 3000, 5000];
 
@@ -82,7 +82,7 @@ pub(crate) const CANCEL: ToolPolicy = policy("cancel_booking", ToolRole::Cancel,
 pub(crate) const MODIFY: ToolPolicy =
     policy("modify_booking", ToolRole::Modify, "Moves a booking to another class, instructor or slot.", CREATE_MS);
 
-/// The tools that are no search.
+/// The tools that are not a search.
 pub const TOOLS: &[ToolEntry] = &[
     ToolEntry::of::<GetProviderDetail>(),
     ToolEntry::of::<GetAvailableSlots>(),

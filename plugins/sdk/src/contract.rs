@@ -58,7 +58,7 @@ pub trait Intent: Sized + 'static {
 
     const ABOUT: About;
     const SEARCH: Search;
-    /// The tools that are no search.
+    /// The tools that are not a search.
     const TOOLS: &'static [ToolEntry];
     const RANKING: Ranking;
     const ERRORS: &'static [ErrorRow];
@@ -142,7 +142,7 @@ impl<I: Intent> Contract for I {
 /// The option that a call or a report concerns.
 pub type Item<'a, I> = <I as Intent>::Item<'a>;
 
-/// A tool that is no search.
+/// A tool that is not a search.
 pub trait Tool: 'static {
     /// The intent it belongs to.
     type Intent: Intent;

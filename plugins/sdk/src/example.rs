@@ -169,7 +169,7 @@ pub fn search(name: &'static str, request: impl Into<String>, options: impl Into
     Case { name, call: ExampleCall::Evaluate(call) }
 }
 
-/// A call of a tool that is no search, with its answer.
+/// A call of a tool that is not a search, with its answer.
 pub fn exchange(
     name: &'static str,
     tool: &str,

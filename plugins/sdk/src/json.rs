@@ -420,7 +420,7 @@ impl<'a> Parser<'a> {
         Some(letter)
     }
 
-    /// One `\uXXXX`, or two that make a surrogate pair; a lone surrogate is no character.
+    /// One `\uXXXX`, or two that make a surrogate pair; a lone surrogate is not a character.
     fn unicode_escape(&mut self) -> Option<char> {
         let unit = self.four_hex_digits()?;
         if !(0xd800..0xdc00).contains(&unit) {

@@ -18,7 +18,7 @@
 //! | the same in words, for partners | one row | [`RuleRow`] |
 //! | a ranking | constant tables, checked while building | [`Signals`], [`Weights`], [`Ranking`], [`Span`] |
 //! | which utterances are meant | a [`lexicon::Lexicon`] | [`lexicon`] |
-//! | a tool that is no search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
+//! | a tool that is not a search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
 //! | the way of an order, from the booking to the report | a constant table | [`order`], [`OrderWay`], [`Subject`] |
 //! | what the host asks of a request and an option | [`SearchRequest`], [`SearchItem`] | the same |
 //! | the intent as a whole | [`contract!`], which names the parts | [`contract!`], [`Intent`] |

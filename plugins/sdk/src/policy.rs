@@ -116,7 +116,7 @@ pub struct Retry {
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorRow {
     pub code: &'static str,
-    /// 200 marks an advisory that is no failure.
+    /// 200 marks an advisory that is not a failure.
     pub http_status: u16,
     pub meaning: &'static str,
     /// Absent where a retry is not allowed.

@@ -110,7 +110,7 @@ impl<const N: usize> Signals<N> {
     }
 }
 
-/// A value cut to 0..=1; what is no number counts as 0.
+/// A value cut to 0..=1; what is not a number counts as 0.
 #[inline]
 pub fn unit(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }

@@ -123,7 +123,7 @@ impl RequestRules {
     }
 }
 
-/// What the rules said of the answer of a tool that is no search.
+/// What the rules said of the answer of a tool that is not a search.
 #[derive(Debug, Default)]
 pub struct AnswerRules {
     pub(crate) refusals: Refusals,

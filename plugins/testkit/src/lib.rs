@@ -173,7 +173,7 @@ impl Harness {
         self.runtime.block_on(self.contract.evaluate(&self.context, request, &payloads(answers), history))
     }
 
-    /// Judges the answer of a tool that is no search.
+    /// Judges the answer of a tool that is not a search.
     ///
     /// # Errors
     /// The refusal, or the fault of the contract.

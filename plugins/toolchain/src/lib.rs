@@ -76,7 +76,7 @@ pub enum ToolchainError {
         given = compiler::INITIAL_MEMORY_BYTES
     )]
     TooMuchData(u64),
-    /// The module is no contract, for example for want of `contract_sdk::export!`.
+    /// The module is not a contract, for example for want of `contract_sdk::export!`.
     #[error("{} does not make a component", .module.display())]
     Encode {
         module: PathBuf,

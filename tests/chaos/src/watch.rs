@@ -50,7 +50,7 @@ pub async fn watch(injector: &Arc<Injector>, run_ms: u64, until: impl Future<Out
         }
         before_ms = now_ms;
         if tick.is_multiple_of(LOOK_EVERY) {
-            // A disk that is busy may keep whoever reads a folder, which is no stall.
+            // A disk that is busy may keep whoever reads a folder, which is not a stall.
             let looking = Arc::clone(injector);
             let looks = tokio::task::spawn_blocking(move || look(&looking, now_ms)).await.unwrap_or_default();
             before_ms = injector.load.now_ms();
@@ -79,7 +79,7 @@ fn look(injector: &Injector, at_ms: u64) -> Vec<(usize, Look)> {
     injector.world.gateways.iter().filter_map(look).collect()
 }
 
-/// One line of progress. That a terminal is gone is no reason to stop.
+/// One line of progress. That a terminal is gone is not a reason to stop.
 fn show(injector: &Injector, run_ms: u64, is_terminal: bool) {
     let (requests, full) = injector.load.progress();
     let (now_s, run_s) = (injector.load.now_ms() / 1_000, run_ms / 1_000);

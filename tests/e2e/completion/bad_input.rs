@@ -278,7 +278,7 @@ fn wrong_members() -> Vec<Row> {
     rows
 }
 
-/// Bodies that are no reports, however well they are signed.
+/// Bodies that are not reports, however well they are signed.
 fn no_reports() -> Vec<Row> {
     let text = report().to_string();
     let twice = |member: &str, value: &str| text.replacen('{', &format!("{{\"{member}\":{value},"), 1);

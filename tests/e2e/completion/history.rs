@@ -75,7 +75,7 @@ async fn what_a_user_took_before_moves_the_ranking_and_replays() {
     let body = json!({"reference": option["reference"], "arguments": booking("booking-1")});
     let booked = post(&gateway, ann, "tools/create_ac_service_booking", &body).await.body;
 
-    // An open order is no history.
+    // An open order is not a history.
     let open = found(&gateway, ann, "search-2").await;
     assert_eq!(kept(&gateway, &open).await.0["history"], json!([]));
 

@@ -144,7 +144,7 @@ fn refusal(answer: &Answer) -> (u16, &str) {
 struct Kept(SqlStore);
 
 /// What a refused report must leave as it is: nothing of it is booked. That it was refused is a finding of its own, which
-/// is no part of this.
+/// is not part of this.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     ledger: (u64, Digest),

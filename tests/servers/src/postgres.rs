@@ -194,7 +194,7 @@ impl Postgres {
             std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).map_err(step("its children"))?;
         let mut kill = Command::new("kill");
         kill.arg(format!("-{signal}")).arg(&pid).args(children.split_whitespace());
-        // One that ended meanwhile is no failure.
+        // One that ended meanwhile is not a failure.
         let _ = run("kill", &mut kill);
         Ok(())
     }

@@ -72,7 +72,7 @@ pub enum MailboxError {
     /// The folder or a file in it cannot be read.
     #[error("the mails in {} cannot be read", .0.display())]
     Unreadable(PathBuf, #[source] std::io::Error),
-    /// A file is no mail.
+    /// A file is not a mail.
     #[error("{} is no mail", .0.display())]
     NoMail(PathBuf, #[source] serde_json::Error),
 }

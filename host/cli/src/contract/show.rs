@@ -78,7 +78,7 @@ pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
         faults,
     } = version;
     let state = if *live { palette.paint(Tone::Good, "live") } else { "loaded, not live".to_owned() };
-    // A colour is no part of what others wrote, so it is added after that was made harmless.
+    // A colour is not part of what others wrote, so it is added after that was made harmless.
     let text = pairs(&[
         ("intent", intent.clone()),
         ("version", version.clone()),

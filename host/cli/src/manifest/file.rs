@@ -24,7 +24,7 @@ pub(super) enum FileError {
     /// It is larger than any gateway takes.
     #[error("{} has more than {FILE_MAX_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// It is no text.
+    /// It is not text.
     #[error("{} is no UTF-8 text", .0.display())]
     NoText(PathBuf),
     /// It is no YAML that a manifest can be written in.

@@ -1,7 +1,7 @@
 //! Reads YAML as JSON, and remembers on which line each value stands.
 //!
 //! A manifest is data: one document of mappings, sequences and plain values, as the core schema of YAML 1.2 reads
-//! them. Anchors, aliases, tags, keys that are no strings, repeated keys and further documents are refused, so that
+//! them. Anchors, aliases, tags, keys that are not strings, repeated keys and further documents are refused, so that
 //! a small file cannot become a large value and nothing in it means something else to the next reader.
 
 use std::collections::BTreeMap;

@@ -82,11 +82,11 @@ fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, C
         let versions = vec![(live.version.clone(), live.digest)];
         return Ok(Some(Loaded { live: Some(live), versions }));
     }
-    // A gateway that only the environment names is no reason to ask it: a check needs none.
+    // A gateway that only the environment names is not a reason to ask it: a check needs none.
     if !arguments.gateway.is_on_command_line() {
         return Ok(None);
     }
-    // A component that is no contract has no intent to ask the gateway for; the check says what is wrong with it.
+    // A component that is not a contract has no intent to ask the gateway for; the check says what is wrong with it.
     let Ok(inspected) = inspect::run(subject) else { return Ok(None) };
     let (gateway, _) = arguments.gateway.open()?;
     remote::find_loaded(&gateway, inspected.descriptor.intent.as_str()).map(Some).map_err(usage)

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 pub const WAITING_SHORT: usize = 64;
 /// Requests that wait at most.
 pub const WAITING_MAX: usize = 4_096;
-/// A queue that has been longer than [`WAITING_SHORT`] for so long is no burst.
+/// A queue that has been longer than [`WAITING_SHORT`] for so long is not a burst.
 pub const STANDING_AFTER: Duration = Duration::from_millis(100);
 /// How often waiting requests are looked through for those that have waited too long.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
@@ -166,7 +166,7 @@ impl<K: Eq + Hash + Clone, T> AdmissionQueue<K, T> {
         next
     }
 
-    /// Takes out what has waited too long, where the queue is no short one.
+    /// Takes out what has waited too long, where the queue is not a short one.
     fn give_up(&mut self, now: Instant) -> Vec<T> {
         let mut given_up = Vec::new();
         let looked_lately =

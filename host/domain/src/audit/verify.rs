@@ -44,7 +44,7 @@ impl AuditSoundness {
 /// Follows the log from its first entry to its last, and compares it with anchors of it.
 ///
 /// # Errors
-/// [`StoreError`] when the log cannot be read; what is wrong with it is no error.
+/// [`StoreError`] when the log cannot be read; what is wrong with it is not an error.
 pub async fn verify(store: &dyn Store, anchors: &[Anchor]) -> Result<AuditSoundness, StoreError> {
     let mut watch = AuditWatch::begin(store, anchors).await?;
     let fault = watch.advance(store).await?.or_else(|| watch.finish());

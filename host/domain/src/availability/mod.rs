@@ -57,7 +57,7 @@ pub enum UnreadAvailability {
     /// A word or sign that the hours do not need.
     #[error("`{0}` is not understood; write for example `Mon-Sat 08:00-22:00 IST; Sun closed`")]
     Unknown(String),
-    /// A number that is no time of day.
+    /// A number that is not a time of day.
     #[error("`{0}` is no time of day; write 09:00 or 9am")]
     NoTime(String),
     /// One time without its other.

@@ -319,7 +319,7 @@ mod tests {
         }
         // The joint has to lie between the two wishes.
         assert!(answer(&combine_opinions("please, ac insurance for the car and that", claims)).2.is_empty());
-        // A claim without words of its own is no wish of its own.
+        // A claim without words of its own is not a wish of its own.
         let same = || vec![opinion(CAR, 0.6, &["car"]), opinion(AC, 0.8, &["ac", "car"])];
         assert!(answer(&combine_opinions("a car and its ac", same)).2.is_empty());
         let silent = || vec![opinion(CAR, 0.6, &[]), opinion(AC, 0.8, &["ac"])];

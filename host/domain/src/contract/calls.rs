@@ -141,7 +141,7 @@ pub struct Evaluation {
     pub findings: Vec<OptionFinding>,
 }
 
-/// One call of a tool that is no search, and its answer.
+/// One call of a tool that is not a search, and its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
     pub tool: &'a str,

@@ -165,7 +165,7 @@ pub enum Judged {
     Request,
     /// One option of a search payload.
     Option,
-    /// The answer of a tool that is no search.
+    /// The answer of a tool that is not a search.
     Answer,
     /// A completion report.
     Report,

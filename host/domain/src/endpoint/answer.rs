@@ -107,7 +107,7 @@ impl RestTool {
 }
 
 impl GraphqlTool {
-    /// A part of the data beside an error is no payload.
+    /// A part of the data beside an error is not a payload.
     fn failure(&self, answer: &ApiAnswer) -> Option<CallFailure> {
         let Some(error) = answer.first_error() else {
             return (!answer.is_success()).then(|| answer.status_failure());

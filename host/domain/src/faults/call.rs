@@ -17,7 +17,7 @@ pub enum Function {
     CheckRequest,
     /// Ranks the options of all answers.
     Evaluate,
-    /// Judges the answer of a tool that is no search.
+    /// Judges the answer of a tool that is not a search.
     CheckResponse,
     /// Judges a completion report.
     CheckCompletion,
@@ -164,7 +164,7 @@ pub enum Call {
         #[cfg_attr(feature = "schema", schema(required = false))]
         history: Vec<PastOrder>,
     },
-    /// Judges the answer of a tool that is no search.
+    /// Judges the answer of a tool that is not a search.
     CheckResponse {
         tool: String,
         /// The arguments that were sent.

@@ -101,7 +101,7 @@ pub struct FaultNote<'a> {
 }
 
 impl FaultNote<'_> {
-    /// What makes another fault one of the same kind. What the contract said is no part of it: it may differ with every
+    /// What makes another fault one of the same kind. What the contract said is not part of it: it may differ with every
     /// input.
     #[must_use]
     pub fn kind(&self) -> FaultKind {
@@ -206,7 +206,7 @@ pub fn reseal_input(
 /// The input of the call that led to a fault.
 ///
 /// # Errors
-/// [`OpenError`] when it cannot be opened, or is no input.
+/// [`OpenError`] when it cannot be opened, or is not an input.
 pub fn open_input(vault: &Vault, fault: &KeptFault, sealed: &Sealed) -> Result<Input, OpenError> {
     let json = vault.open_bytes(&context(&fault.intent, fault.contract, fault.at), sealed)?;
     serde_json::from_slice(&json).map_err(|_| OpenError::Forged)

@@ -149,7 +149,7 @@ pub fn problems(additional: &[ForbiddenField], options_key: &str, tools: &[Tool]
     found
 }
 
-/// Whether a member can have the value with which it is no breach.
+/// Whether a member can have the value with which it is not a breach.
 fn may_hold(breach: Breach, member: &Value) -> bool {
     let is_typed = |wanted: &[&str]| match member.get("type") {
         Some(Value::String(one)) => wanted.contains(&one.as_str()),

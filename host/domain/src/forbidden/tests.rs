@@ -66,7 +66,7 @@ fn what_is_forbidden_is_not_declared_under_whatever_name() {
         told(&[], json!({"AdBid": {}}))[0].starts_with("the forbidden field `ad_bid` is a member"),
         "the platform's"
     );
-    // One that may hold the value which is no breach.
+    // One that may hold the value which is not a breach.
     assert_eq!(told(&[], json!({"ai_generated_photos": {"type": "boolean"}})), [] as [String; 0]);
     assert_eq!(told(&[], json!({"artificial_urgency_text": {"type": ["string", "null"]}})), [] as [String; 0]);
     assert_eq!(told(&[], json!({"ai_generated_photos": {"type": "boolean", "const": true}})).len(), 1);

@@ -54,7 +54,7 @@ impl OrderId {
     }
 }
 
-/// The text is no identifier of an order.
+/// The text is not an identifier of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an order's identifier is `ord_` and 28 hexadecimal digits")]
 pub struct InvalidOrderId;

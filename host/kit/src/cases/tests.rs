@@ -249,7 +249,7 @@ fn requests_answers_and_faults() {
 
 #[test]
 fn lateness_of_a_report() {
-    // The sample, which is no report with minutes, traps; what is asked here is the rule alone.
+    // The sample, which is not a report with minutes, traps; what is asked here is the rule alone.
     let wrong = |mut rule: Value, quoted: Option<&str>| -> Option<(String, String)> {
         rule["name"] = json!("rule");
         let mut file = json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [rule]});

@@ -74,7 +74,7 @@ impl Fields<'_> {
             "\\S" => "not blank".to_owned(),
             other => format!("matches `{other}`"),
         }));
-        // An array's entries are bounded beside it where they are no objects, which have rows of their own.
+        // An array's entries are bounded beside it where they are not objects, which have rows of their own.
         if let Some(Value::Object(items)) = schema.get("items") {
             let entries = self.bounds(items);
             if !entries.is_empty() {

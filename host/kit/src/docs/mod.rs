@@ -26,7 +26,7 @@ const NOW_MS: u64 = 1_767_225_600_000;
 /// The page of a component.
 ///
 /// # Errors
-/// [`LoadError`] when it is no contract.
+/// [`LoadError`] when it is not a contract.
 pub fn run(subject: &Subject) -> Result<String, LoadError> {
     let contract = subject.load()?;
     let sample = subject.wait(sample(&contract))?;

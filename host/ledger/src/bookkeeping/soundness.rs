@@ -21,7 +21,7 @@ pub struct Mark {
     pub hash: Digest,
 }
 
-/// The text is no mark.
+/// The text is not a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an entry's mark is its number, a colon and its digest of 64 hexadecimal characters")]
 pub struct InvalidMark;
@@ -71,9 +71,9 @@ impl Soundness {
 /// is expected. It takes about 100 bytes for each order.
 ///
 /// # Errors
-/// [`StoreError`] when the store fails; what is wrong with entries is no error, nor that one cannot be read.
+/// [`StoreError`] when the store fails; what is wrong with entries is not an error, nor that one cannot be read.
 pub async fn verify(books: &dyn Books, anchors: &[Anchor], expected: Option<Mark>) -> Result<Soundness, StoreError> {
-    // First what shows that there are entries, then the entries: a first one that comes in between is no contradiction.
+    // First what shows that there are entries, then the entries: a first one that comes in between is not a contradiction.
     let mut verifier = Verifier::new(books.chain().await?, anchors);
     let (last, _) = books.head().await?;
     let (mut after, mut seen) = (0, expected.is_none_or(|mark| mark == Mark::from((0, genesis()))));

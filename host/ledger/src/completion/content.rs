@@ -28,7 +28,7 @@ pub(super) const NAME_IS_NO_TEXT: &str = "the name of a member is no text";
 pub(super) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// `None` when the value is no object, or a name in it is no text.
+    /// `None` when the value is not an object, or a name in it is not text.
     pub(super) fn read(raw: &'a RawValue) -> Option<Self> {
         let mut members: Self = serde_json::from_str(raw.get()).ok()?;
         members.0.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -70,7 +70,7 @@ pub struct Report {
     pub content: Digest,
 }
 
-/// A body that is no report, with what of it could be read all the same.
+/// A body that is not a report, with what of it could be read all the same.
 #[derive(Debug)]
 pub(crate) struct Malformed {
     /// `INVALID_REQUEST` with every violation of the common members.
@@ -211,7 +211,7 @@ struct ReadMembers {
     content: Option<Digest>,
 }
 
-/// Reads the common members and notes what is wrong; none where the body is no object.
+/// Reads the common members and notes what is wrong; none where the body is not an object.
 fn read(body: &[u8], found: &mut Violations) -> Option<ReadMembers> {
     let raw: &RawValue = match std::str::from_utf8(body).map(serde_json::from_str) {
         Ok(Ok(raw)) => raw,

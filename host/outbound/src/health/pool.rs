@@ -427,7 +427,7 @@ mod tests {
         }
         assert_eq!(line.pool.why_out().map(|slowness| slowness.tool.as_str()), Some(CREATE));
         let start_ms = 6 * MINUTE_MS;
-        // Good searches are no evidence of the booking tool.
+        // Good searches are not evidence of the booking tool.
         line.run(start_ms, start_ms + 10 * MINUTE_MS, 1_000, |_| 300);
         assert!(line.returns.is_empty());
         // A booking is heard of: the trials begin anew.

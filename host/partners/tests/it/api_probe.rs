@@ -131,7 +131,7 @@ async fn drift_of_the_mapped_operation_can_be_seen() {
         // Behind one reference, and behind two.
         ("/components/parameters/Area/schema", json!({"type": "string"})),
         ("/components/schemas/Search/properties", json!({"car": {"type": "string"}, "more": {}})),
-        // A name that the API gives is no text for people.
+        // A name that the API gives is not text for people.
         ("/components/schemas/Search/properties", json!({"car": {}, "more": {}, "description": {}})),
     ];
     for (at, value) in changes {

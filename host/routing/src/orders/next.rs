@@ -81,7 +81,7 @@ impl Orders {
     }
 }
 
-/// The tool, if it may be called now. One that only follows is no step of an order: it may be called as soon as the partner has
+/// The tool, if it may be called now. One that only follows is not a step of an order: it may be called as soon as the partner has
 /// named what is followed.
 fn next_step(way: &OrderWay, tool: &Tool, order: &Order, now: Timestamp) -> Option<NextStep> {
     let until = match way.step(&tool.name) {

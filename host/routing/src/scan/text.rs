@@ -181,7 +181,7 @@ pub(super) fn number_flaw(number: &str) -> Option<(&'static str, String)> {
         return Some((TOO_LONG, message));
     }
     let is_plain = length <= SHORT_NUMBER_CHARS && !number.contains(['e', 'E']);
-    // What is no number of Rust's is none of JSON's.
+    // What is not a number of Rust's is none of JSON's.
     let is_finite = is_plain || number.parse().is_ok_and(f64::is_finite);
     (!is_finite).then(|| (NUMBER_TOO_LARGE, "is a number that a 64-bit float does not hold".to_owned()))
 }

@@ -175,7 +175,7 @@ impl<'t> Walk<'t, '_> {
         }
     }
 
-    /// The next byte that is no blank; 0 at the end.
+    /// The next byte that is not a blank; 0 at the end.
     fn peek(&mut self) -> u8 {
         let bytes = self.json.as_bytes();
         while matches!(bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {

@@ -14,7 +14,7 @@ impl SqlStore {
     /// Reads all findings.
     ///
     /// # Errors
-    /// [`StoreError`] when the engine fails; that one cannot be read is no error.
+    /// [`StoreError`] when the engine fails; that one cannot be read is not an error.
     pub async fn check_findings(&self, tell: Tell<'_>) -> Result<CheckedPart, StoreError> {
         let mut part = CheckedPart::new("findings");
         let look = |row: &Row, part: &mut CheckedPart| {

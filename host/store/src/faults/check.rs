@@ -21,7 +21,7 @@ impl SqlStore {
     /// Reads all faults of contracts, and opens their inputs.
     ///
     /// # Errors
-    /// [`StoreError`] when the engine fails; that one cannot be read is no error.
+    /// [`StoreError`] when the engine fails; that one cannot be read is not an error.
     pub async fn check_faults(&self, vault: Option<&Vault>, tell: Tell<'_>) -> Result<CheckedPart, StoreError> {
         let mut part = CheckedPart::new("contract_faults");
         let look = |row: &Row, part: &mut CheckedPart| {

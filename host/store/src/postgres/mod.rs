@@ -402,7 +402,7 @@ pub(crate) struct Alone {
 }
 
 impl Alone {
-    /// Runs a statement that is no transaction's.
+    /// Runs a statement that is not a transaction's.
     pub(crate) async fn run(&self, sql: &str) -> Result<(), EngineError> {
         let done = self.client.batch_execute(sql).await;
         Ok(done.map_err(|error| broken("a statement failed", error))?)

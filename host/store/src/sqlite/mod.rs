@@ -100,7 +100,7 @@ impl Sqlite {
         let (reply, answer) = oneshot::channel();
         let work = move |batch: &Batch<'_>| {
             let done = work(batch).and_then(|done| batch.commit().map(|()| done));
-            // An owner that does not wait any more is no failure.
+            // An owner that does not wait any more is not a failure.
             drop(reply.send(done));
         };
         self.admit(jobs, Job::Batch { begun, work: Box::new(work) }, ready).await?;

@@ -108,7 +108,7 @@ pub(crate) fn spawn(
         let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
         while let Some(job) = next() {
             match job {
-                // An owner that does not wait for the answer any more is no failure.
+                // An owner that does not wait for the answer any more is not a failure.
                 Job::Query(statement, reply) => drop(reply.send(query(&connection, &statement))),
                 Job::Transaction { begun, commands } => {
                     if start(&connection, begin, begun) {

@@ -119,7 +119,7 @@ fn back_pain_asks_for_a_fitting_class() {
     let other = ["hypertension", "diabetes", "heart_condition", "knee_problem", "shoulder_problem", "hernia", "other"];
     passes(&user(&[("medical_conditions_disclosed", json!(other))]), &unfit);
     passes(&user(&[("medical_conditions_disclosed", json!([]))]), &unfit);
-    // Wanting relief is no disclosure.
+    // Wanting relief is not a disclosure.
     passes(&user(&[("yoga_goals", json!(["back_pain_relief"]))]), &unfit);
 }
 
@@ -207,7 +207,7 @@ fn an_option_lives_while_one_class_does() {
             ("/yoga_class_catalog/1/back_pain_friendly", "NOT_BACK_PAIN_FRIENDLY"),
         ],
     );
-    // One slot of an instructor who may not teach is no loss while there is another.
+    // One slot of an instructor who may not teach is not loss while there is another.
     let unchecked = with(classes(), &[("/instructors/0/kyc/background_check_passed", json!(false))]);
     passes(&pain, &unchecked);
     assert_eq!(card(&pain, &unchecked)["instructor_id"], "inst_meera");

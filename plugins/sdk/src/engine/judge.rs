@@ -73,7 +73,7 @@ fn with_request_id(object: &str, request_id: &str) -> String {
     }
 }
 
-/// The entry of a tool that is no search.
+/// The entry of a tool that is not a search.
 fn entry<C: Contract>(tool: &str) -> Result<&'static ToolEntry, Refusal> {
     let entries = <C::Intent as Intent>::TOOLS;
     entries.iter().find(|entry| entry.policy.name == tool).ok_or_else(|| {
@@ -83,7 +83,7 @@ fn entry<C: Contract>(tool: &str) -> Result<&'static ToolEntry, Refusal> {
     })
 }
 
-/// Judges the answer of a tool that is no search.
+/// Judges the answer of a tool that is not a search.
 ///
 /// # Errors
 /// `INTERNAL_ERROR` (a partner failure) with every violation of the answer, or the code of the error table that a

@@ -7,7 +7,7 @@ use crate::json::{Number, Parser};
 use crate::violations::{Quoted, Violations};
 use std::borrow::Cow;
 
-/// Integers beyond this are not told apart by 64-bit floats, so a float beyond it is no exact integer.
+/// Integers beyond this are not told apart by 64-bit floats, so a float beyond it is not an exact integer.
 const MAX_EXACT_FLOAT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
 /// Greatest amount in a report, in INR: no order comes near it, and its paise fit 64 bits with room for sums.
@@ -189,7 +189,7 @@ impl<'a> Shape<'a> for Amount {
     }
 }
 
-/// Why a JSON number is no amount.
+/// Why a JSON number is not an amount.
 #[derive(Debug, PartialEq, Eq)]
 enum PaiseError {
     Negative,

@@ -56,7 +56,7 @@ pub fn check_request_about<C: Contract>(
     engine::check_request::<C>(context, tool, arguments.to_string(), about)
 }
 
-/// Judges the answer of a tool that is no search.
+/// Judges the answer of a tool that is not a search.
 ///
 /// # Errors
 /// The contract's refusal.

@@ -145,7 +145,7 @@ fn check_silence(failure: &LinkFailure, secrets: [Option<&str>; 2], code: Option
     let message = failure.to_string();
     for secret in secrets.into_iter().flatten().filter(|secret| secret.len() >= SECRET_MIN_BYTES) {
         let is_code = code.is_some_and(|code| code.contains(secret));
-        // The messages are fixed texts: what stands in them anyway is no secret told.
+        // The messages are fixed texts: what stands in them anyway is not a secret told.
         let is_chance = "the authorization server breaks its protocol: a token that cannot be sent".contains(secret);
         assert!(is_code || is_chance || !message.contains(secret), "a secret is told");
     }

@@ -33,7 +33,7 @@ use std::ops::Range;
 use self::said::Said;
 use self::vocabulary::Roles;
 
-/// The utterance without what is no wish; the utterance itself where all of it may be one.
+/// The utterance without what is not a wish; the utterance itself where all of it may be one.
 pub(super) fn keep_wishes(utterance: &str) -> Cow<'_, str> {
     // Of ASCII letters only, so that a place in the one text is the same place in the other.
     let lower = utterance.to_ascii_lowercase();

@@ -39,7 +39,7 @@ pub(super) fn find_refusals(said: &Said<'_>) -> Vec<Range<usize>> {
 fn find_refusal_at(said: &Said<'_>, at: usize) -> Option<Range<usize>> {
     let is_alone = at + 1 == said.len() || said.is_part_start(at + 1);
     match said.word(at) {
-        // "No, need to buy one" is no refusal.
+        // "No, need to buy one" is not a refusal.
         "no" | "not" | "t" | "dont" | "doesnt" | "didnt" | "never" if is_alone => None,
         "no" => find_no(said, at),
         "not" | "t" | "dont" | "doesnt" | "didnt" | "never" => {

@@ -3,7 +3,7 @@
 //! - A partner gets as many calls of a tool per minute as the contract states, all users together; where it states none,
 //!   only the rates of each user hold.
 //! - A user gets one search per second and one create per minute at each partner, and five details per second in all
-//!   (spec 1, "Planned outbound rate targets"). A retry is no new wish of the user and counts for the partner alone; what
+//!   (spec 1, "Planned outbound rate targets"). A retry is not a new wish of the user and counts for the partner alone; what
 //!   the partner refused came to nothing, and the user may sign in, or choose another option, at once.
 //! - A partner that asked to slow down is left alone for a while ([`BACK_OFF_MS`]).
 //! - A track tool is called at most once in five seconds per order ([`track`]).

@@ -53,7 +53,7 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     ..ToolPolicy::PLAIN
 };
 
-/// The tools that are no search.
+/// The tools that are not a search.
 pub const TOOLS: &[ToolEntry] = &[ToolEntry::of::<CreateBooking>()];
 
 pub const ERRORS: &[ErrorRow] = &[
