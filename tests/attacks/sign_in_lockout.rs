@@ -1,4 +1,5 @@
-//! Somebody who knows an address asks for codes to it and enters wrong ones, to keep its owner out.
+//! Somebody who knows an address asks for codes to it, under other names of its mailbox as well, and enters wrong ones, to keep its owner
+//! out or to fill the mailbox.
 
 use std::net::IpAddr;
 
@@ -28,6 +29,21 @@ async fn asking_for_codes_locks_nobody_out() {
     let last = code(&platform.mail(OWNER, 5).await);
     let entered = post(gateway, "sign-up/verify", json!({"email": OWNER, "code": last})).await;
     assert_eq!(entered.status, 200, "{}", entered.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_names_of_a_mailbox_bring_no_more_codes_into_it() {
+    let platform = Platform::start(None);
+    let gateway = &platform.gateway;
+    for number in 0..12 {
+        let body = json!({"email": format!("Owner+{number}@CoolCar.example"), "business_name": "CoolCar"});
+        let asked = post(gateway, "sign-up", body).await;
+        assert_eq!(asked.status, 202, "answered alike: {}", asked.body);
+    }
+    // The owner is kept out by none of it.
+    platform.sign_up(OWNER).await;
+    let mails = platform.recipients().iter().filter(|to| to.starts_with("owner")).count();
+    assert_eq!(mails, 5, "as many as one address gets at once: {:?}", platform.recipients());
 }
 
 /// Asks from another address of this machine, perhaps as a proxy does.

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::OnboardingError;
 use super::keeper::{NOBODY, RecordKeeper};
 use super::records::{Account, CodePurpose, EmailCode};
-use crate::compliance::{CorporateEmail, Profile};
+use crate::compliance::{CorporateEmail, Profile, mailbox};
 use crate::manifest::BUSINESS_NAME_MAX_CHARS;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -35,6 +35,10 @@ pub(crate) const ENTERED_FROM_MAX: usize = 3;
 /// From then on each lives out its time, so that asking again and again neither outruns the mail of whoever enters nor
 /// gives more codes to guess.
 pub(crate) const CODES_PER_WINDOW_MAX: usize = 5;
+/// Codes sent into one mailbox within [`CODES_WINDOW_MS`], up to which new addresses with a tag (`ops+1@`) get one. They share the
+/// bound with the address without a tag, for which one of [`CODES_PER_WINDOW_MAX`] is left, and which alone gets those that come one
+/// at a time: so all of them together get no more than one address does, and keep nobody out of it.
+pub(crate) const TAGGED_CODES_PER_WINDOW_MAX: usize = CODES_PER_WINDOW_MAX - 1;
 /// Time over which codes are counted, milliseconds.
 pub(crate) const CODES_WINDOW_MS: u64 = 60 * 60 * 1_000;
 /// Where a profile has its privacy policy.
@@ -109,31 +113,63 @@ impl Accounts {
                 {
                     return Ok(Proposal::nothing(kept));
                 }
-                let revision = before.as_ref().map_or(0, |before| before.revision);
-                let (mut sent_at_ms, entered_from) =
-                    before.map(|before| (before.value.sent_at_ms, before.value.entered_from)).unwrap_or_default();
-                sent_at_ms.retain(|at| at.plus_ms(CODES_WINDOW_MS) > now);
-                sent_at_ms.push(now);
-                let code = self.six_digits()?;
-                let value = EmailCode {
-                    mark: Some(self.keeper.vault.mark(&code_context(&email), &code)),
-                    purpose: purpose.clone(),
-                    expires_at_ms: now.plus_ms(CODE_TTL_MS),
-                    attempts_left: CODE_TRIES_ALL_MAX,
-                    tried_from: Vec::new(),
-                    sent_at_ms,
-                    entered_from,
-                    email: email.clone(),
-                };
-                let sent = CodeSent { email: email.clone(), expires_at: value.expires_at_ms };
                 let mut change = Change::default();
+                let goes_out = self.count_in_mailbox(&email, &purpose, &mut change).await?;
+                let code = self.six_digits()?;
+                let new = EmailCode {
+                    purpose: purpose.clone(),
+                    mark: Some(self.keeper.vault.mark(&code_context(&email), &code)),
+                    attempts_left: CODE_TRIES_ALL_MAX,
+                    ..EmailCode::none(&email, now)
+                };
+                let (revision, before) = before.map_or((0, None), |before| (before.revision, Some(before.value)));
+                let mut value = match before {
+                    // What is in the mailbox stays good, for nothing comes in its place.
+                    Some(before) if !goes_out && before.is_alive(now, false) => before.asked_for_again(&purpose),
+                    Some(EmailCode { sent_at_ms, tagged_sent_at_ms, entered_from, .. }) => {
+                        EmailCode { sent_at_ms, tagged_sent_at_ms, entered_from, ..new }
+                    }
+                    None => new,
+                };
+                value.expires_at_ms = now.plus_ms(CODE_TTL_MS);
+                value.sent_at_ms.retain(|at| at.plus_ms(CODES_WINDOW_MS) > now);
+                value.sent_at_ms.push(now);
+                let sent = CodeSent { email: email.clone(), expires_at: value.expires_at_ms };
                 change.put(&Versioned { revision, value });
                 // For nobody's address a mail is written as well, which goes nowhere: the work is the same.
-                let to = if purpose == CodePurpose::Nothing { NOBODY } else { &email };
+                let to = if goes_out { &email } else { NOBODY };
                 change.mail.push(self.keeper.mail(to, "Your code", code_mail(&code, &purpose))?);
                 Ok(Proposal::new(change, sent))
             })
             .await
+    }
+
+    /// Whether a code goes out: to an address that has an account or is to get one, where its mailbox has not got too many for new
+    /// addresses with tags. Such a code is counted within the change. Nobody is told which of it holds.
+    async fn count_in_mailbox(
+        &self,
+        email: &str,
+        purpose: &CodePurpose,
+        change: &mut Change,
+    ) -> Result<bool, OnboardingError> {
+        let (now, plain) = (self.keeper.now(), mailbox(email));
+        if plain == email {
+            return Ok(*purpose != CodePurpose::Nothing);
+        }
+        let kept = load::<EmailCode>(&*self.keeper.store, &plain).await?;
+        let mut kept = kept.unwrap_or_else(|| Versioned::new(EmailCode::none(&plain, now)));
+        let goes_out = match purpose {
+            CodePurpose::SignUp { .. } => kept.value.recent(now) < TAGGED_CODES_PER_WINDOW_MAX,
+            CodePurpose::SignIn => true,
+            CodePurpose::Nothing => false,
+        };
+        kept.value.tagged_sent_at_ms.retain(|at| at.plus_ms(CODES_WINDOW_MS) > now);
+        if goes_out && *purpose != CodePurpose::SignIn {
+            kept.value.tagged_sent_at_ms.push(now);
+        }
+        // Written in any case, so that the work is the same.
+        change.put(&kept);
+        Ok(goes_out)
     }
 
     /// Takes a code: opens the account that it was sent for, or enters it. A code is good once; `network` is where it is entered.
@@ -181,10 +217,18 @@ impl Accounts {
         kept.value.mark = None;
         // Whoever reads the mailbox has asked for these codes, or does not mind them: the count begins anew.
         kept.value.sent_at_ms.clear();
+        kept.value.tagged_sent_at_ms.clear();
         self.remember(&mut kept.value, network);
         let email = &kept.value.email;
         let mut change = Change::default();
         change.put(&kept);
+        let plain = mailbox(email);
+        if plain != *email
+            && let Some(mut counted) = load::<EmailCode>(&*self.keeper.store, &plain).await?
+        {
+            counted.value.tagged_sent_at_ms.clear();
+            change.put(&counted);
+        }
         let existing = lookup::<Account>(&*self.keeper.store, email).await?.map(|account| account.value);
         let created = existing.is_none();
         let account = match (existing, &kept.value.purpose) {
@@ -244,8 +288,7 @@ impl Accounts {
     pub async fn forget_codes(&self) -> Result<(), OnboardingError> {
         for kept in all::<EmailCode>(&*self.keeper.store, None).await? {
             let now = self.keeper.clock.settled();
-            let counted = kept.value.sent_at_ms.iter().any(|at| at.plus_ms(CODES_WINDOW_MS) > now);
-            if counted || now < kept.value.expires_at_ms || !kept.value.entered_from.is_empty() {
+            if kept.value.recent(now) > 0 || now < kept.value.expires_at_ms || !kept.value.entered_from.is_empty() {
                 continue;
             }
             let mut change = Change::default();
@@ -336,6 +379,33 @@ fn corporate(email: &str) -> Result<String, OnboardingError> {
 }
 
 impl EmailCode {
+    /// No code: the record then only counts mails.
+    fn none(email: &str, now: Timestamp) -> Self {
+        Self {
+            email: email.to_owned(),
+            purpose: CodePurpose::Nothing,
+            mark: None,
+            expires_at_ms: now,
+            attempts_left: 0,
+            tried_from: Vec::new(),
+            sent_at_ms: Vec::new(),
+            tagged_sent_at_ms: Vec::new(),
+            entered_from: Vec::new(),
+        }
+    }
+
+    /// The same code, which somebody asks for once more.
+    fn asked_for_again(self, purpose: &CodePurpose) -> Self {
+        let purpose = if *purpose == CodePurpose::Nothing { self.purpose } else { purpose.clone() };
+        Self { purpose, ..self }
+    }
+
+    /// Codes sent within the last hour to this address, and to new ones with a tag that come into the same mailbox.
+    fn recent(&self, now: Timestamp) -> usize {
+        let sent = self.sent_at_ms.iter().chain(&self.tagged_sent_at_ms);
+        sent.filter(|at| at.plus_ms(CODES_WINDOW_MS) > now).count()
+    }
+
     /// Whether it can still be entered, from a network that is known or from others.
     fn is_alive(&self, now: Timestamp, known: bool) -> bool {
         now < self.expires_at_ms && (self.attempts_left > 0 || known) && self.mark.is_some()
@@ -349,7 +419,7 @@ impl EmailCode {
         now: Timestamp,
         known: bool,
     ) -> Result<Option<CodeSent>, OnboardingError> {
-        let recent = self.sent_at_ms.iter().filter(|at| at.plus_ms(CODES_WINDOW_MS) > now).count();
+        let recent = self.recent(now);
         // A code that was sent to nobody keeps nobody from getting one.
         let sent = self.purpose != CodePurpose::Nothing || *purpose == CodePurpose::Nothing;
         let next_at = self.sent_at_ms.last().filter(|_| sent && recent >= CODES_PER_WINDOW_MAX);

@@ -117,6 +117,9 @@ pub struct EmailCode {
     pub(crate) tried_from: Vec<Mark>,
     /// When codes were sent to this address within the last hour, and since somebody entered one.
     pub(crate) sent_at_ms: Vec<Timestamp>,
+    /// When codes were sent to new addresses that differ from this one by a tag alone, likewise: they come into the same mailbox.
+    #[serde(default)]
+    pub(crate) tagged_sent_at_ms: Vec<Timestamp>,
     /// The networks from which a right code was entered, marked, the last one last: whoever guesses elsewhere takes nothing from
     /// there.
     #[serde(default)]

@@ -71,6 +71,12 @@ impl Platform {
         .await
     }
 
+    /// To whom mails went so far, one for each mail.
+    pub(crate) fn recipients(&self) -> Vec<String> {
+        let mails = self.smtp.mails().expect("readable");
+        mails.into_iter().flat_map(|mail| mail.recipients).collect()
+    }
+
     /// The texts of all mails to somebody that say something, once there are so many.
     pub(crate) async fn mails_saying(&self, to: &str, said: &str, count: usize) -> Vec<String> {
         eventually(&format!("no {count} mails to {to} say `{said}`"), &self.gateway, async || {

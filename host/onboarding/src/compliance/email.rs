@@ -98,6 +98,16 @@ pub fn is_email_address(text: &str) -> bool {
         && top.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
+/// The address of the mailbox that mail to an address reaches where the mail system knows tags: what follows a `+` is left out. For
+/// counting mails alone: elsewhere the two are different people's. Dots stay, for they count at a business's own domain.
+pub(crate) fn mailbox(address: &str) -> String {
+    let plain = address.rsplit_once('@').and_then(|(local, domain)| {
+        let (plain, _tag) = local.split_once('+').filter(|(plain, _)| !plain.is_empty())?;
+        Some(format!("{plain}@{domain}").to_ascii_lowercase())
+    });
+    plain.unwrap_or_else(|| address.to_ascii_lowercase())
+}
+
 /// Whether a domain, in lower case, or one that it is a part of is on the list.
 fn is_free_mail(domain: &str) -> bool {
     let mut rest = Some(domain);
@@ -125,6 +135,20 @@ mod tests {
             ("ops@notgmail.com", "ops@notgmail.com"),
         ] {
             assert_eq!(CorporateEmail::parse(written).as_ref().map(CorporateEmail::as_str), Ok(kept), "{written}");
+        }
+    }
+
+    #[test]
+    fn addresses_with_tags_are_one_mailbox() {
+        for (address, expected) in [
+            ("ops@coolcar.in", "ops@coolcar.in"),
+            ("ops+1@coolcar.in", "ops@coolcar.in"),
+            ("OPS+a+b@CoolCar.in", "ops@coolcar.in"),
+            ("ops+@coolcar.in", "ops@coolcar.in"),
+            ("+ops@coolcar.in", "+ops@coolcar.in"),
+            ("o.ps+1@coolcar.in", "o.ps@coolcar.in"),
+        ] {
+            assert_eq!(mailbox(address), expected, "{address}");
         }
     }
 

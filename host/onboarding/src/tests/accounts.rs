@@ -4,6 +4,7 @@ use super::world::{World, actor};
 use crate::OnboardingError;
 use crate::accounts::{
     CODE_TRIES_ALL_MAX, CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS, ENTERED_FROM_MAX,
+    TAGGED_CODES_PER_WINDOW_MAX,
 };
 use intent_gateway_testing::mail::code_in;
 
@@ -231,6 +232,78 @@ fn a_code_that_went_to_nobody_keeps_nobody_from_signing_up() {
 }
 
 #[test]
+fn all_addresses_of_a_mailbox_get_no_more_codes_than_one() {
+    const ATTACKER: &str = "203.0.113.9";
+    let minute_ms = 60_000;
+    // Within an hour, somebody asks every minute for a code; into how many mails.
+    let mails = |addresses: &dyn Fn(u64) -> Vec<String>| {
+        let world = World::new();
+        let minute = |minute| {
+            for address in addresses(minute) {
+                let _ = block_on(world.onboarding.accounts.sign_up(&address, "CoolCar", ATTACKER));
+            }
+            world.pass_ms(minute_ms);
+            world.mails().len()
+        };
+        (0..60).map(minute).sum::<usize>()
+    };
+    let one = mails(&|_| vec![EMAIL.to_owned(); 9]);
+    let tagged = |minute: u64| format!("Ops+{minute}@coolcar.Example");
+    assert_eq!(mails(&|minute| vec![tagged(minute)]), TAGGED_CODES_PER_WINDOW_MAX);
+    let both =
+        mails(&|minute| [vec![EMAIL.to_owned()], (0..9).map(|more| tagged(minute * 10 + more)).collect()].concat());
+    assert!(both <= one && one <= CODES_PER_WINDOW_MAX + 6, "{both} into a mailbox, {one} to an address");
+    let other = mails(&|minute| vec![format!("ops{minute}@coolcar.example")]);
+    assert_eq!(other, 60, "another mailbox has its own");
+}
+
+#[test]
+fn who_fills_a_mailbox_under_other_names_keeps_nobody_out() {
+    const ATTACKER: &str = "203.0.113.9";
+    for known in [false, true] {
+        let world = World::new();
+        let accounts = &world.onboarding.accounts;
+        let tagged = "ops+books@coolcar.example";
+        let sign_up = |email: &str, network| block_on(accounts.sign_up(email, "CoolCar", network));
+        if known {
+            sign_up(tagged, HERE).expect("sent");
+            block_on(accounts.verify(tagged, &world.mailed_code(), HERE)).expect("right");
+        }
+        sign_up("ops+first@coolcar.example", HERE).expect("sent");
+        let first = world.mailed_code();
+        let ask = |number: u64| sign_up(&format!("ops+{number}@coolcar.example"), ATTACKER).expect("answered");
+        (0..50).for_each(|number| drop(ask(number)));
+        world.mails();
+        // Nobody else's code takes the place of one that was sent, though no other is.
+        world.pass_ms(1_000);
+        sign_up("ops+first@coolcar.example", ATTACKER).expect("answered");
+        assert!(world.mails().is_empty());
+        // The address without a tag gets its code, and so does one that has an account; the others are answered alike.
+        sign_up(EMAIL, HERE).expect("sent");
+        block_on(accounts.verify(EMAIL, &world.mailed_code(), HERE)).expect("right");
+        (50..99).for_each(|number| drop(ask(number)));
+        world.mails();
+        let answer = sign_up(tagged, ATTACKER).expect("answered");
+        assert_eq!(answer.expires_at, ask(100).expires_at);
+        assert_eq!(world.mails().len(), usize::from(known));
+        block_on(accounts.verify("ops+first@coolcar.example", &first, HERE)).expect("the first one is good");
+        // Whoever enters a code reads the mailbox: the count begins anew.
+        sign_up("ops+new@coolcar.example", HERE).expect("sent");
+        assert_eq!(world.mails().len(), 1);
+    }
+}
+
+#[test]
+fn whoever_tries_to_sign_in_ends_nobodys_sign_up() {
+    let world = World::new();
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
+    let code = world.mailed_code();
+    block_on(world.onboarding.accounts.sign_in(EMAIL, "203.0.113.9")).expect("answered");
+    let entered = block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("right");
+    assert_eq!(entered.account.business_name, "CoolCar");
+}
+
+#[test]
 fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
     let world = World::new();
     let account = world.account();
@@ -247,6 +320,8 @@ fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
         counted(&|| drop(block_on(world.onboarding.accounts.sign_up(email, "CoolCar", HERE)).expect("sent")))
     };
     assert_eq!(signing_up(EMAIL), signing_up("another@coolcar.example"));
+    assert_eq!(asking("ops+1@coolcar.example"), asking("nobody+1@coolcar.example"));
+    assert_eq!(signing_up("ops+2@coolcar.example"), signing_up("nobody+2@coolcar.example"));
     let entering = |client_id: &str| {
         counted(&|| assert!(refused(block_on(world.onboarding.credentials.authenticate(client_id, "wrong")))))
     };
