@@ -1,5 +1,5 @@
-//! An orchestrator asks without end, with one token and with many, or a business reports without end, and hopes that others are
-//! refused for it.
+//! An orchestrator asks without end, with one token and with many, for what its token opens or for what it does not, or a business
+//! reports without end, and hopes that others are refused for it.
 
 use crate::completion::{Reporter, ac_report, key_of, reporter_entry};
 use crate::harness::{Gateway, GatewayOptions, ac_contract};
@@ -35,6 +35,32 @@ async fn one_that_uses_up_its_quota_costs_others_nothing() {
     assert_eq!(ask(&token("modest")).await.0, 200, "another one is served");
     let (status, limit, ..) = ask(gateway.admin_token()).await;
     assert_eq!((status, limit), (200, None), "so is the platform team, which has no quota");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_token_does_not_open_counts_as_what_it_opens() {
+    let extra = format!("[quotas]\norchestrator_per_minute = {QUOTA}\naccount_per_minute = {QUOTA}\n");
+    let gateway = Gateway::start(&GatewayOptions { extra, ..GatewayOptions::default() });
+    let token = |role: &str, subject: &str| gateway.token(&["--role", role, "--subject", subject]);
+    let account = "/api/v1/business/tier1/accounts/ptr_0123456789abcdef";
+    for (role, subject, path) in [
+        ("orchestrator", "greedy", "/api/v1/admin/contracts"),
+        ("orchestrator", "greedy-2", account),
+        ("partner", "ptr_greedy", "/api/v1/admin/contracts"),
+        ("partner", "ptr_greedy2", account),
+    ] {
+        let greedy = token(role, subject);
+        let mut statuses = Vec::new();
+        for _ in 0..QUOTA + 2 {
+            statuses.push(gateway.call("GET", path, Some(&greedy), None).await.status);
+        }
+        let expected = [vec![403; QUOTA], vec![429; 2]].concat();
+        assert_eq!(statuses, expected, "{role} {path}");
+        let own = gateway.call("GET", "/api/v1/intents", Some(&greedy), None).await;
+        assert_eq!(own.status, 429, "{role} {path}: it is one quota: {}", own.body);
+    }
+    let modest = token("orchestrator", "modest");
+    assert_eq!(gateway.call("GET", "/api/v1/intents", Some(&modest), None).await.status, 200, "another one is served");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -141,17 +141,19 @@ impl Audience {
         let network = known.map_or(Ipv4Addr::UNSPECIFIED.into(), |Network(network)| network);
         let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
         let is_approved = request.extensions().get::<Approved>().is_some();
-        let caller = self.entry.open(params, network, &mut request, counted).await?;
+        let caller = self.entry.identify(network, &mut request, counted).await?;
         let token = request.extensions_mut().remove::<UnknownToken>();
         // Elsewhere a token is neither asked for nor verified.
         if let Some(token) = token.filter(|_| request.extensions().get::<Caller>().is_some()) {
             token.belongs_to(&caller);
         }
-        // What was approved was counted when it was asked for.
+        // What was approved was counted when it was asked for. What is refused below counts as well: whoever tries what its token does
+        // not open makes work, too.
         if let Some(known) = request.extensions().get::<Caller>().filter(|_| !is_approved) {
             let token = auth::signed_part(request.headers());
             self.quotas.count(known, token, counted).map_err(too_many)?;
         }
+        self.entry.authorize(params, &request)?;
         Ok((caller, self.awaited.gather(request).await?))
     }
 }
@@ -167,50 +169,49 @@ impl Entry {
         }
     }
 
-    /// Lets the request in, with its [`Caller`](crate::auth::Caller) among the extensions where there is one, and says whose it
+    /// Finds out who asks, and puts its [`Caller`](crate::auth::Caller) among the extensions where there is one; says whose the request
     /// is: the caller's, or the network's that it comes from.
-    async fn open(
-        &self,
-        params: Option<&RawPathParams>,
-        network: IpAddr,
-        request: &mut Request,
-        counted: &mut Counted,
-    ) -> Result<String, Refusal> {
-        // Always an admin's; its token was looked at when it was asked for.
-        let approved = request.extensions().get::<Approved>().map(|approved| approved.caller.clone());
-        let (access, required) = match self {
+    async fn identify(&self, network: IpAddr, request: &mut Request, counted: &mut Counted) -> Result<String, Refusal> {
+        let access = match self {
             Self::Anyone { limit } => {
                 limit.count(network, counted).map_err(too_many)?;
                 return Ok(network.to_string());
             }
             Self::Signed => return Ok(network.to_string()),
-            Self::Known { access } => {
-                let caller = match approved {
-                    Some(caller) => caller,
-                    None => access.identify(request.headers()).await?,
-                };
-                route_scopes::require(&caller, request)?;
-                let name = caller.name();
-                request.extensions_mut().insert(caller);
-                return Ok(name);
-            }
-            Self::Bearer { access, required } => (access, *required),
+            Self::Known { access } | Self::Bearer { access, .. } => access,
         };
+        // Always an admin's; its token was looked at when it was asked for.
+        let approved = request.extensions().get::<Approved>().map(|approved| approved.caller.clone());
         let caller = match approved {
             Some(caller) => caller,
-            None => access.admit(request.headers(), required).await?,
+            None => access.identify(request.headers()).await?,
         };
-        route_scopes::require(&caller, request)?;
-        if required == Role::Partner {
+        let name = caller.name();
+        request.extensions_mut().insert(caller);
+        Ok(name)
+    }
+
+    /// Refuses a caller whom the routes are not open to.
+    fn authorize(&self, params: Option<&RawPathParams>, request: &Request) -> Result<(), Refusal> {
+        let required = match self {
+            Self::Anyone { .. } | Self::Signed => return Ok(()),
+            Self::Known { .. } => None,
+            Self::Bearer { required, .. } => Some(*required),
+        };
+        let caller = request.extensions().get::<Caller>();
+        let caller = caller.ok_or_else(|| Refusal::new(Code::InternalError).internal("nobody has asked who calls"))?;
+        if let Some(required) = required {
+            caller.require(required)?;
+        }
+        route_scopes::require(caller, request)?;
+        if required == Some(Role::Partner) {
             let account = params.and_then(|params| params.iter().find(|(name, _)| *name == ACCOUNT));
             // A route that names no account is nobody's.
             if !account.is_some_and(|(_, account)| caller.acts_for(account)) {
                 return Err(not_this_account());
             }
         }
-        let name = caller.name();
-        request.extensions_mut().insert(caller);
-        Ok(name)
+        Ok(())
     }
 }
 

@@ -102,6 +102,16 @@ impl Caller {
         }
     }
 
+    /// Refuses a caller who does not have at least this role.
+    pub(crate) fn require(&self, required: Role) -> Result<(), Refusal> {
+        if self.role.covers(required) {
+            return Ok(());
+        }
+        let (required, own) = (required.as_str(), self.role.as_str());
+        let message = format!("This route takes the role `{required}`; the token has `{own}`.");
+        Err(Refusal::new(Code::Forbidden).challenge(CHALLENGE_SCOPE).message(message))
+    }
+
     /// The caller as a person who asks or approves.
     #[must_use]
     pub(crate) fn person(&self) -> Person {
@@ -197,19 +207,6 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Who calls, if they have at least this role.
-    pub(crate) async fn admit(&self, headers: &HeaderMap, required: Role) -> Result<Caller, Refusal> {
-        let caller = self.identify(headers).await?;
-        if caller.role.covers(required) {
-            return Ok(caller);
-        }
-        Err(Refusal::new(Code::Forbidden).challenge(CHALLENGE_SCOPE).message(format!(
-            "This route takes the role `{}`; the token has `{}`.",
-            required.as_str(),
-            caller.role.as_str()
-        )))
-    }
-
     /// Who calls, in whatever role.
     pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
         let token = bearer(headers).ok_or_else(|| Refusal::new(Code::InvalidAuth).challenge(CHALLENGE_MISSING))?;

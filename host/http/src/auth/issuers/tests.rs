@@ -550,7 +550,8 @@ async fn both_kinds_of_tokens_are_admitted_side_by_side() {
     let admit = async |token: &str, required: Role| {
         let value = format!("Bearer {token}").parse().expect("a header value");
         let headers = http::HeaderMap::from_iter([(http::header::AUTHORIZATION, value)]);
-        access.admit(&headers, required).await.map_err(|refusal| refusal.code().to_owned())
+        let caller = access.identify(&headers).await.map_err(|refusal| refusal.code().to_owned())?;
+        caller.require(required).map(|()| caller).map_err(|refusal| refusal.code().to_owned())
     };
     let own = tokens.issue(Role::Partner, "ptr_1", Duration::from_secs(60)).expect("issued");
     assert_eq!(admit(&own, Role::Partner).await.expect("admitted").issuer, None);
