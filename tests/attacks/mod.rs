@@ -4,6 +4,7 @@ mod audit_actor_changed;
 mod audit_entry_removed;
 mod chain_cut_off;
 mod chain_passed_for_old;
+mod chain_emptied;
 mod compile_bombs;
 mod database;
 mod development_settings;
