@@ -2,9 +2,10 @@
 
 mod audit_actor_changed;
 mod audit_entry_removed;
+mod bare_line_feed;
 mod chain_cut_off;
-mod chain_passed_for_old;
 mod chain_emptied;
+mod chain_passed_for_old;
 mod compile_bombs;
 mod database;
 mod development_settings;

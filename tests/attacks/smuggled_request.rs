@@ -11,10 +11,10 @@ use crate::harness::{Gateway, GatewayOptions};
 /// How long the gateway may take to answer and to close.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What must not be served as a request.
-const HIDDEN: &str = "GET /health HTTP/1.1\r\nhost: here\r\nx-request-id: hidden\r\n\r\n";
+pub(super) const HIDDEN: &str = "GET /health HTTP/1.1\r\nhost: here\r\nx-request-id: hidden\r\n\r\n";
 
 /// All that comes back on a connection on which this was sent, until the gateway closes it.
-async fn send(gateway: &Gateway, text: &str) -> String {
+pub(super) async fn send(gateway: &Gateway, text: &str) -> String {
     let address = gateway.server.url.trim_start_matches("http://");
     let asked = async {
         let mut stream = TcpStream::connect(address).await.expect("the gateway listens");
