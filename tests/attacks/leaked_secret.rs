@@ -45,6 +45,12 @@ async fn leak(platform: &Platform) -> Leak {
     Leak { client_id: member("client_id"), client_secret: member("client_secret"), business }
 }
 
+/// The code in a mail that undoes what it tells of.
+fn undo_code(mail: &str) -> String {
+    let at = mail.find("undo_").expect("a code");
+    mail[at..].chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect()
+}
+
 /// Asks until the token is refused; how long that took.
 async fn refused_after(gateway: &Gateway, path: &str, token: &str) -> Duration {
     let since = Instant::now();
@@ -112,12 +118,9 @@ async fn a_thief_locks_nobody_out_and_moves_nothing() {
     assert!(enter(gateway, &client_id, &client_secret).await.is_ok(), "with its overlap: the owner's programs go on");
 
     // The owner is told, and takes it back from the mailbox alone.
-    let [mail] = platform.mails_saying(OWNER, "undo_", 1).await.try_into().expect("one mail");
-    assert!(mail.contains("client_secret was replaced") && mail.contains("credentials"), "{mail}");
-    let at = mail.find("undo_").expect("a code");
-    let code: String =
-        mail[at..].chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect();
-    let undo = json!({"account_id": business.id, "code": code});
+    let [mail] = platform.mails_saying(OWNER, "client_secret was replaced", 1).await.try_into().expect("one mail");
+    assert!(mail.contains("credentials"), "{mail}");
+    let undo = json!({"account_id": business.id, "code": undo_code(&mail)});
     let undone = gateway.call("POST", "/api/v1/business/undo", None, Some(&undo)).await;
     assert_eq!((undone.status, &undone.body["undone"]), (200, &json!("client_secret")), "{}", undone.body);
     assert_eq!(enter(gateway, &client_id, &seen.body["client_secret"]).await, Err(401), "the thief's secret is over");
@@ -127,6 +130,43 @@ async fn a_thief_locks_nobody_out_and_moves_nothing() {
     }
     let again = gateway.call("POST", "/api/v1/business/undo", None, Some(&undo)).await;
     assert_eq!(again.status, 401, "a code is good once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thief_names_no_first_address_and_the_owner_is_told_of_each() {
+    let platform = Platform::start(None);
+    let (business, gateway) = (platform.sign_up(OWNER).await, &platform.gateway);
+    let issued = platform.post(&business.path("credentials"), &business.token, json!({})).await;
+    let thief = enter(gateway, &issued.body["client_id"], &issued.body["client_secret"]).await.expect("it has leaked");
+    let (webhook, connection) = (format!("{}/webhook", business.path("credentials")), business.path("connection"));
+    let addresses = |host: &str| {
+        [
+            (webhook.clone(), json!({"webhook_url": format!("https://{host}/hook")})),
+            (connection.clone(), json!({"url": format!("https://{host}/mcp")})),
+        ]
+    };
+    for (path, body) in addresses("thief.example") {
+        let refused = platform.put(&path, &thief, body).await;
+        let said = (refused.status, &refused.body["error"]["code"]);
+        assert_eq!(said, (401, &json!("FRESH_SIGN_IN_NEEDED")), "{path}: {}", refused.body);
+        assert_eq!(gateway.call("GET", &connection, Some(&business.token), None).await.status, 404);
+    }
+    // Right after the sign-up nothing more is asked for; the owner is told, and takes both back from the mailbox alone.
+    for (path, body) in addresses("mcp.coolcar.example") {
+        let set = platform.put(&path, &business.token, body).await;
+        assert_eq!(set.status, 200, "{path}: {}", set.body);
+    }
+    let told = platform.mails_saying(OWNER, "had none before", 2).await;
+    for mail in told {
+        let what = if mail.contains("your webhook now has") { "webhook" } else { "endpoint" };
+        let undo = json!({"account_id": business.id, "code": undo_code(&mail)});
+        let undone = gateway.call("POST", "/api/v1/business/undo", None, Some(&undo)).await;
+        assert_eq!((undone.status, &undone.body["undone"]), (200, &json!(what)), "{mail}: {}", undone.body);
+    }
+    let account = gateway.admin_get("/connections").await;
+    assert_eq!(account["connections"], json!([]), "{account}");
+    let credentials = gateway.call("GET", &business.path("credentials"), Some(gateway.admin_token()), None).await;
+    assert_eq!(credentials.body.get("webhook_url").cloned().unwrap_or_default(), Value::Null, "{}", credentials.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]

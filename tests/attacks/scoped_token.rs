@@ -1,5 +1,5 @@
 //! Somebody who may only watch, or only review, tries what the rest of the platform team does: ships and unloads contracts,
-//! reverses what was booked, suspends a partner, reads users' receipts, takes a partner's keys.
+//! reverses what was booked, suspends a partner, reads users' receipts, takes a partner's keys, moves where it is called.
 
 use serde_json::{Value, json};
 
@@ -48,12 +48,13 @@ async fn a_token_does_no_more_than_its_scope_says() {
             attempt("POST", format!("{entry}/correction"), json!({"reason": "mine", "amount_inr": 1}), "ledger"),
         ]
     };
-    // With its keys one could sign reports in the partner's name, which the ledger books.
+    // With its keys one could sign reports in the partner's name, which the ledger books; at its endpoint one would get users' requests.
     let keys = || {
         let credentials = business.path("credentials");
         vec![
             attempt("POST", credentials.clone(), json!({}), "all"),
             attempt("PUT", format!("{credentials}/webhook"), json!({"webhook_url": "https://m.example/"}), "all"),
+            attempt("PUT", business.path("connection"), json!({"url": "https://m.example/mcp"}), "all"),
         ]
     };
     let decide = || {
@@ -89,4 +90,18 @@ async fn a_token_does_no_more_than_its_scope_says() {
     let log = entries(gateway, Some(INTENT), "contract.left_service").await.remove(0);
     assert_eq!(log["actor"], json!({"role": "admin", "subject": "mallory"}), "{log}");
     assert_eq!(log["detail"]["scope"], "ship", "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_whose_endpoint_the_team_moves_is_told() {
+    let platform = Platform::start(None);
+    let business = platform.sign_up("ops@coolcar.example").await;
+    let connection = business.path("connection");
+    let own = platform.put(&connection, &business.token, json!({"url": "https://mcp.coolcar.example/mcp"})).await;
+    assert_eq!(own.status, 200, "{}", own.body);
+    let moved =
+        platform.put(&connection, platform.gateway.admin_token(), json!({"url": "https://m.example/mcp"})).await;
+    assert_eq!(moved.status, 200, "{}", moved.body);
+    let [mail] = platform.mails_saying(&business.email, "https://m.example/mcp", 1).await.try_into().expect("one mail");
+    assert!(mail.contains("asked for by the platform team") && mail.contains("undo_"), "{mail}");
 }

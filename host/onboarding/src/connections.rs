@@ -127,11 +127,11 @@ pub struct Connections {
 
 impl Connections {
     /// Registers where the partner is called. Another endpoint than before has to be probed and tested anew, and takes a
-    /// live connection back into the sandbox; the owner is told by mail.
+    /// live connection back into the sandbox; the owner is told by mail, of the first endpoint as well.
     ///
     /// # Errors
     /// [`OnboardingError::Refused`] for an address that may not be called: plain HTTP, not public;
-    /// [`OnboardingError::SignInNeeded`] for another endpoint than before without a fresh sign-in.
+    /// [`OnboardingError::SignInNeeded`] for a new endpoint without a fresh sign-in.
     pub async fn register(
         &self,
         account: &PartnerId,
@@ -146,17 +146,25 @@ impl Connections {
             .step(async || {
                 let mut owner = self.keeper.require::<Account>(account.as_str(), "account").await?;
                 by.check_session(&owner.value)?;
-                let mut change = Change::default();
-                let mut kept = match load::<Connection>(&*self.keeper.store, account.as_str()).await? {
-                    Some(kept) if kept.value.endpoint == *endpoint => return Ok(Proposal::nothing(kept.value)),
-                    Some(mut kept) => {
-                        by.check_proof(self.keeper.now())?;
-                        self.move_away(&mut kept.value, &mut change).await?;
+                let before = load::<Connection>(&*self.keeper.store, account.as_str()).await?;
+                if let Some(same) = before.as_ref().filter(|kept| kept.value.endpoint == *endpoint) {
+                    return Ok(Proposal::nothing(same.value.clone()));
+                }
+                by.check_proof(self.keeper.now())?;
+                let (what, text) = match &before {
+                    Some(kept) => {
                         let text = notices::moved("endpoint", kept.value.endpoint.url(), endpoint.url());
-                        let (what, base_url) = (Changed::Endpoint, self.settings.base_url.as_str());
-                        let telling = Telling { what, text, at: self.keeper.now(), by, base_url };
-                        self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
-                        change.put(&owner);
+                        (Changed::Endpoint { is_first: false }, text)
+                    }
+                    None => (Changed::Endpoint { is_first: true }, notices::set("endpoint", endpoint.url())),
+                };
+                let mut change = Change::default();
+                let telling = Telling { what, text, at: self.keeper.now(), by, base_url: &self.settings.base_url };
+                self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
+                change.put(&owner);
+                let mut kept = match before {
+                    Some(mut kept) => {
+                        self.move_away(&mut kept.value, &mut change).await?;
                         kept
                     }
                     None => Versioned::new(Connection {

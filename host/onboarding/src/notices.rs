@@ -62,6 +62,11 @@ pub(crate) fn rotated(what: &str, until: Option<Timestamp>) -> String {
     }
 }
 
+/// That something of the business's has an address, and had none before.
+pub(crate) fn set(what: &str, address: &str) -> String {
+    format!("your {what} now has the address {}; it had none before.", short(address))
+}
+
 /// That something of the business's is called at another address.
 pub(crate) fn moved(what: &str, from: &str, to: &str) -> String {
     format!("the address of your {what} was changed from {} to {}.", short(from), short(to))

@@ -19,7 +19,7 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::Change;
 
-/// How long a sign-in by a mailed code is fresh enough to end keys at once or to move an endpoint, milliseconds.
+/// How long a sign-in by a mailed code is fresh enough to end keys at once, and to name an address or move it, milliseconds.
 pub const FRESH_SIGN_IN_MS: u64 = 15 * 60 * 1_000;
 /// Clocks of who issued a token and of who reads it may differ by this much, milliseconds.
 const CLOCKS_DIFFER_MS: u64 = 30 * 1_000;

@@ -42,11 +42,15 @@ pub(crate) enum Changed {
     ClientSecret,
     /// The webhook's key was replaced, and with it perhaps the address.
     Webhook {
-        /// The address before.
+        /// The address before; empty where there was none, so that a gateway of the release before can read it.
         previous_url: String,
     },
     /// The endpoint is another one.
-    Endpoint,
+    Endpoint {
+        /// Whether there was none before.
+        #[serde(default)]
+        is_first: bool,
+    },
 }
 
 impl Changed {
@@ -55,7 +59,7 @@ impl Changed {
         match self {
             Self::ClientSecret => "client_secret",
             Self::Webhook { .. } => "webhook",
-            Self::Endpoint => "endpoint",
+            Self::Endpoint { .. } => "endpoint",
         }
     }
 }
@@ -142,10 +146,7 @@ impl Connection {
     fn move_back(&mut self, now: Timestamp) -> Result<(), OnboardingError> {
         let suspended = |connection: &Self| connection.state == ConnectionState::Suspended;
         let before = self.moved_from.take().filter(|moved| suspended(&moved.connection) || !suspended(self));
-        let Some(MovedFrom { connection, .. }) = before else {
-            let message = "the platform team has decided on the connection since; register the endpoint again";
-            return Err(OnboardingError::out_of_step("UNDO_TOO_LATE", message));
-        };
+        let MovedFrom { connection, .. } = before.ok_or_else(too_late)?;
         let now_held = std::mem::replace(self, *connection);
         // What was learnt of the partner meanwhile stays learnt, and the reviews were superseded by the move.
         self.pardoned_at_ms = now_held.pardoned_at_ms;
@@ -156,6 +157,20 @@ impl Connection {
         }
         Ok(())
     }
+
+    /// Whether it may be forgotten, as if no endpoint had been registered.
+    ///
+    /// # Errors
+    /// `UNDO_TOO_LATE` once it was live: whoever was live owes commission, and must not pass for somebody who never was.
+    fn check_forgettable(&self) -> Result<(), OnboardingError> {
+        if self.first_live_at_ms.is_none() { Ok(()) } else { Err(too_late()) }
+    }
+}
+
+/// The platform team has decided on the connection since it changed.
+fn too_late() -> OnboardingError {
+    let message = "the platform team has decided on the connection since; register the endpoint again";
+    OnboardingError::out_of_step("UNDO_TOO_LATE", message)
 }
 
 /// What was undone.
@@ -182,7 +197,8 @@ impl Undoing {
     ///
     /// # Errors
     /// [`OnboardingError::NotAccepted`] for a code that is wrong, used or too old, and for an unknown account: all alike.
-    /// `UNDO_TOO_LATE` for a move when the platform team has suspended the partner since.
+    /// `UNDO_TOO_LATE` for a move when the platform team has suspended the partner since, and for the first endpoint once it was
+    /// live.
     pub async fn undo(&self, account: &str, code: &str, network: &str) -> Result<Undone, OnboardingError> {
         let account = PartnerId::parse(account).map_err(|_| OnboardingError::NotAccepted)?;
         let undone = self.keeper.step(async || self.take_back(&account, code, network).await).await?;
@@ -224,6 +240,10 @@ impl Undoing {
                 }
                 change.put(&kept);
             }
+            // The first one goes with its keys: whoever was shown them signs nothing any more.
+            Changed::Webhook { previous_url } if previous_url.is_empty() => {
+                change.delete(&keeper.require::<Webhook>(account.as_str(), "webhook").await?);
+            }
             Changed::Webhook { previous_url } => {
                 let mut kept = keeper.require::<Webhook>(account.as_str(), "webhook").await?;
                 let Webhook { url, keys, .. } = &mut kept.value;
@@ -234,14 +254,19 @@ impl Undoing {
                 }
                 change.put(&kept);
             }
-            Changed::Endpoint => {
+            Changed::Endpoint { is_first } => {
                 let mut kept: Versioned<Connection> = keeper.require(account.as_str(), "connection").await?;
                 for review in kept.value.reviews() {
                     keeper.supersede(Some(&review), &mut change).await?;
                 }
-                kept.value.move_back(now)?;
-                endpoint = Some(kept.value.endpoint.clone());
-                change.put(&kept);
+                if *is_first {
+                    kept.value.check_forgettable()?;
+                    change.delete(&kept);
+                } else {
+                    kept.value.move_back(now)?;
+                    endpoint = Some(kept.value.endpoint.clone());
+                    change.put(&kept);
+                }
             }
         }
         let kind = what.as_str();

@@ -40,7 +40,7 @@ struct Replacing {
     at_once: bool,
     /// For the records.
     action: &'static str,
-    /// The address before.
+    /// The address before; empty where there was none.
     previous_url: String,
     /// What the owner is told.
     text: String,
@@ -58,12 +58,12 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Saves the webhook's address. A new address brings a new signing key; the one before works for
+    /// Saves the webhook's address. A new address, the first one as well, brings a new signing key; the one before works for
     /// [`ROTATION_OVERLAP_MS`] more, and the owner is told by mail.
     ///
     /// # Errors
-    /// [`OnboardingError::Refused`] when the address is not HTTPS; [`OnboardingError::SignInNeeded`] for another address
-    /// than before without a fresh sign-in.
+    /// [`OnboardingError::Refused`] when the address is not HTTPS; [`OnboardingError::SignInNeeded`] for a new address without
+    /// a fresh sign-in: its key signs what is booked.
     pub async fn set(
         &self,
         account: &PartnerId,
@@ -86,15 +86,14 @@ impl Webhooks {
                 let same = IssuedWebhookKey { webhook, webhook_signing_key: None };
                 return Ok(Proposal::nothing(same));
             }
-            let Some(mut kept) = kept else {
-                let webhook = Webhook { account: account.clone(), url: url.to_owned(), keys: Vec::new() };
-                let (mut change, mut kept) = (Change::default(), Versioned::new(webhook));
-                let issued = self.add_key(&mut kept, false, ("webhook.saved", &by.actor), &mut change)?;
-                return Ok(Proposal::new(change, issued));
-            };
             by.check_proof(self.keeper.now())?;
+            let none = || Versioned::new(Webhook { account: account.clone(), url: String::new(), keys: Vec::new() });
+            let mut kept = kept.unwrap_or_else(none);
             let previous_url = std::mem::replace(&mut kept.value.url, url.to_owned());
-            let text = notices::moved("webhook", &previous_url, url);
+            let text = match previous_url.is_empty() {
+                true => notices::set("webhook", url),
+                false => notices::moved("webhook", &previous_url, url),
+            };
             let replacing = Replacing { at_once: false, action: "webhook.saved", previous_url, text };
             self.replace_key(kept, owner, replacing, by)
         });

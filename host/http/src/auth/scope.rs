@@ -19,7 +19,7 @@ pub enum Scope {
     Ship,
     /// Reads and corrects the ledger and statements.
     Ledger,
-    /// All of that, what an orchestrator may do, and the keys of partners.
+    /// All of that, what an orchestrator may do, and the keys and endpoints of partners.
     All,
 }
 

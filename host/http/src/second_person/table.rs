@@ -70,7 +70,7 @@ pub(crate) static OPERATIONS: [Operation; 37] = [
     row(Method::PUT, "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", Replacement, "puts another file in a document's place"),
     row(Method::PUT, "/api/v1/business/tier1/accounts/{account_id}/profile", Never, "the partner puts its profile again"),
     row(Method::POST, "/api/v1/business/tier1/accounts/{account_id}/sessions/end", Never, "the partner signs in again; a thief must be put out at once"),
-    row(Method::PUT, "/api/v1/business/tier1/connection/{account_id}", Never, "the address of before is put again; nothing goes live by it"),
+    row(Method::PUT, "/api/v1/business/tier1/connection/{account_id}", Never, "the address of before is put again, or the owner undoes it by mail; nothing goes live by it"),
     row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}", Never, "they are rotated; the answer's secret is for whoever asks alone"),
     row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/rotate", Never, "the partner rotates again; a leak must be closed at once"),
     row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/test-call", Never, "changes nothing"),

@@ -2,6 +2,7 @@ use futures_executor::block_on;
 
 use super::world::{World, actor, asked_by, endpoint};
 use crate::connection::ConnectionState;
+use crate::undo::Changed;
 use crate::{FRESH_SIGN_IN_MS, OnboardingError, Requester, Session, UNDO_TTL_MS};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::mail::Mail;
@@ -73,10 +74,18 @@ fn only_a_fresh_sign_in_ends_keys_at_once_or_moves_addresses() {
     block_on(world.onboarding.credentials.issue(&account, &actor("partner"))).expect("issued");
     let unproven = world.partner(&account, false);
     let fresh = world.partner(&account, true);
-    // The first address takes no proof: there is nothing to take over.
-    block_on(world.onboarding.webhooks.set(&account, HOOK, &unproven)).expect("saved");
-    block_on(world.onboarding.connections.register(&account, &endpoint("a"), &unproven)).expect("taken");
-    world.pass_ms(FRESH_SIGN_IN_MS);
+    // The first addresses need it as well: with the webhook's key reports are signed, and users' requests go to the endpoint.
+    let first = |by: &Requester| {
+        let saved = block_on(world.onboarding.webhooks.set(&account, HOOK, by)).map(drop);
+        let registered = block_on(world.onboarding.connections.register(&account, &endpoint("a"), by)).map(drop);
+        [saved, registered]
+    };
+    for refused in first(&unproven) {
+        assert!(matches!(refused, Err(OnboardingError::SignInNeeded)), "{refused:?}");
+    }
+    world.pass_ms(FRESH_SIGN_IN_MS - 1);
+    assert!(first(&fresh).iter().all(Result::is_ok), "whoever has just signed up sets both");
+    world.pass_ms(1);
     let onboarding = &world.onboarding;
     let moved = format!("{HOOK}/moved");
     for by in [&unproven, &fresh] {
@@ -172,6 +181,7 @@ fn a_webhook_is_moved_back() {
     let account = world.account();
     let by = world.partner(&account, true);
     let first = block_on(world.onboarding.webhooks.set(&account, HOOK, &by)).expect("saved").webhook;
+    world.mails();
     world.pass_ms(1_000);
     block_on(world.onboarding.webhooks.set(&account, "https://thief.example/hook", &by)).expect("saved");
     let code = world.undo_code();
@@ -199,6 +209,70 @@ fn a_move_is_undone_and_the_partner_is_live_as_before() {
     assert_eq!(world.routed().len(), 1);
     assert_eq!(block_on(world.onboarding.probes.run_due()).expect("looked"), 1, "it is looked at at once");
     assert!(!world.accepts(&account, &by));
+}
+
+#[test]
+fn the_owner_is_told_of_the_first_webhook_and_takes_it_back() {
+    let world = World::new();
+    let account = world.account();
+    let by = world.partner(&account, true);
+    let issued = block_on(world.onboarding.webhooks.set(&account, HOOK, &by)).expect("saved");
+    let [mail] = world.mails().try_into().expect("one mail");
+    assert!(mail.text.contains(HOOK) && mail.text.contains("it had none before"), "{}", mail.text);
+    world.pass_ms(1_000);
+    block_on(world.onboarding.webhooks.rotate_key(&account, false, &by)).expect("rotated");
+    assert_eq!(world.undo(&account, &undo_code_in(&mail)).expect("undone").what, "webhook");
+    assert!(block_on(world.onboarding.webhooks.find(&account)).expect("readable").is_none(), "it has none, as before");
+    assert!(!world.accepts(&account, &by));
+    // Once more, by the owner: it is the first one again.
+    let own = world.partner(&account, true);
+    let again = block_on(world.onboarding.webhooks.set(&account, HOOK, &own)).expect("saved");
+    assert_eq!(again.webhook.keys.len(), 1);
+    assert_ne!(again.webhook.keys[0].id, issued.webhook.keys[0].id);
+}
+
+#[test]
+fn the_owner_is_told_of_the_first_endpoint_and_takes_it_back_until_it_was_live() {
+    let world = World::new();
+    let account = world.account();
+    let by = world.partner(&account, true);
+    block_on(world.onboarding.connections.register(&account, &endpoint("thief"), &by)).expect("taken");
+    let [mail] = world.mails().try_into().expect("one mail");
+    assert!(mail.text.contains("/thief") && mail.text.contains("it had none before"), "{}", mail.text);
+    world.pass_ms(1_000);
+    block_on(world.onboarding.connections.register(&account, &endpoint("thief/2"), &by)).expect("moved");
+    world.mails();
+    let undone = world.undo(&account, &undo_code_in(&mail)).expect("undone");
+    assert_eq!((undone.what, undone.endpoint), ("endpoint", None));
+    let none = block_on(world.onboarding.connections.get(&account));
+    assert!(matches!(none, Err(OnboardingError::NotFound("connection"))), "{none:?}");
+
+    // Whoever was live does not become somebody who never was, and is charged nothing.
+    world.submit(&account, true);
+    world.approve(&account);
+    world.mails();
+    block_on(world.onboarding.connections.register(&account, &endpoint("a"), &asked_by("admin"))).expect("taken");
+    let [mail] = world.mails().try_into().expect("one mail");
+    assert!(mail.text.contains("asked for by the platform team"), "{}", mail.text);
+    block_on(world.onboarding.probes.run(&account, &actor("admin"))).expect("probed");
+    world.test(&account);
+    block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
+    let refused = world.undo(&account, &undo_code_in(&mail));
+    assert!(matches!(refused, Err(OnboardingError::OutOfStep { code: "UNDO_TOO_LATE", .. })), "{refused:?}");
+    assert_eq!(world.routed().len(), 1);
+}
+
+#[test]
+fn what_a_former_gateway_has_kept_of_a_change_is_read() {
+    for (kept, what) in [
+        (r#"{"kind":"endpoint"}"#, Changed::Endpoint { is_first: false }),
+        (
+            r#"{"kind":"webhook","previous_url":"https://a.example/"}"#,
+            Changed::Webhook { previous_url: "https://a.example/".to_owned() },
+        ),
+    ] {
+        assert_eq!(serde_json::from_str::<Changed>(kept).expect("read"), what);
+    }
 }
 
 #[test]
