@@ -9,7 +9,9 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use power_loss_record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, log_name, notes_on, parse_log_name};
+use power_loss_record::{
+    ENDS_AT, IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, log_name, notes_on, parse_log_name,
+};
 
 /// SQLite's index of its log. It is shared memory, and SQLite builds it anew after a crash.
 const IGNORED_SUFFIX: &str = "-shm";
@@ -24,6 +26,8 @@ pub(crate) struct Target {
 pub(crate) struct Sync {
     inode: u64,
     generation: u64,
+    /// Whether the power goes before it is done.
+    pub(crate) is_the_end: bool,
 }
 
 /// The notes of one file or folder.
@@ -41,6 +45,8 @@ struct State {
     files: HashMap<u64, File>,
     logs: HashMap<u64, Log>,
     next_generation: u64,
+    /// Syncs that had something to settle.
+    syncs: u64,
     /// Locked, so that no second process adds notes whose order nobody could tell.
     _marker: File,
 }
@@ -51,6 +57,8 @@ pub(crate) struct Watcher {
     notes: PathBuf,
     /// Whether what was synced is lost all the same.
     ignores_syncs: bool,
+    /// The sync at which the power goes.
+    ends_at: Option<u64>,
     /// Begins with the first change, so that programs that only inherit the shim leave no trace.
     state: Mutex<Option<State>>,
 }
@@ -60,7 +68,8 @@ impl Watcher {
     pub(crate) fn from_environment() -> Option<Self> {
         let watched = PathBuf::from(std::env::var_os(WATCHED)?);
         let ignores_syncs = std::env::var_os(SYNCS).is_some_and(|syncs| syncs == IGNORED);
-        Some(Self { notes: notes_on(&watched), watched, ignores_syncs, state: Mutex::new(None) })
+        let ends_at = std::env::var(ENDS_AT).ok().and_then(|number| number.parse().ok());
+        Some(Self { notes: notes_on(&watched), watched, ignores_syncs, ends_at, state: Mutex::new(None) })
     }
 
     /// What an open descriptor is of, when that is watched.
@@ -134,7 +143,10 @@ impl Watcher {
             let Some(log) = state.logs.get_mut(&target.inode) else { return Ok(None) };
             // What is changed from now on is not settled by this sync.
             log.open = None;
-            Ok(log.generations.last().map(|generation| Sync { inode: target.inode, generation: *generation }))
+            let Some(generation) = log.generations.last().copied() else { return Ok(None) };
+            state.syncs += 1;
+            let is_the_end = self.ends_at == Some(state.syncs);
+            Ok(Some(Sync { inode: target.inode, generation, is_the_end }))
         })
     }
 
@@ -225,7 +237,8 @@ impl Watcher {
             TryLockError::WouldBlock => io::Error::other("another process is under the shim in the same folder"),
             TryLockError::Error(error) => error,
         })?;
-        let mut state = State { files: HashMap::new(), logs: HashMap::new(), next_generation: 0, _marker: marker };
+        let mut state =
+            State { files: HashMap::new(), logs: HashMap::new(), next_generation: 0, syncs: 0, _marker: marker };
         for entry in fs::read_dir(&self.notes)? {
             let Some((inode, generation)) = entry?.file_name().to_str().and_then(parse_log_name) else { continue };
             state.logs.entry(inode).or_default().generations.push(generation);

@@ -20,6 +20,8 @@ const SECTORS: usize = 64;
 const SECTOR_BYTES: usize = 512;
 /// How a process ends that aborts.
 const SIGABRT: i32 = 6;
+/// And one that is killed.
+const SIGKILL: i32 = 9;
 
 /// Not a test of itself: the program that is killed.
 #[test]
@@ -117,14 +119,20 @@ fn start(deed: &str, watched: &Path) -> (Child, bool) {
 }
 
 fn start_under(watch: Watch, deed: &str, watched: &Path) -> (Child, bool) {
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["--exact", "child", "--nocapture", "--test-threads", "1"]).env(CHILD, deed).current_dir(watched);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut command = program(deed, watched);
     watch(&mut command, watched).unwrap();
-    let mut child = command.spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let is_done = lines.map_while(Result::ok).any(|line| line.ends_with("done"));
     (child, is_done)
+}
+
+/// A program that does its deed in a folder, and says so.
+fn program(deed: &str, watched: &Path) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["--exact", "child", "--nocapture", "--test-threads", "1"]).env(CHILD, deed).current_dir(watched);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 /// A folder to watch, with two files.
@@ -186,6 +194,24 @@ fn what_was_synced_is_there_and_the_rest_is_gone() {
         let left: Vec<(&str, &str)> = left.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
         assert_eq!(left, expected, "{deed}");
         assert_eq!(lost.unwrap(), Lost { changes, entries }, "{deed}");
+    }
+}
+
+#[test]
+fn the_power_goes_at_the_sync_that_was_named() {
+    let original = [("old", "one two three"), ("other", "other")];
+    let kept = [("kept", "content"), original[0], original[1]];
+    // The file's own sync, that of its folder, and that of the second file.
+    for (number, expected, changes, entries) in [(1, &original[..], 1, 1), (2, &original, 0, 1), (3, &kept, 1, 1)] {
+        let (folder, watched) = folder();
+        let mut command = program("make", &watched);
+        power_loss::watch_until_sync(&mut command, &watched, number).unwrap();
+        let status = command.stdout(Stdio::null()).status().unwrap();
+        assert_eq!(status.signal(), Some(SIGKILL), "{number}");
+        assert_eq!(power_loss::roll_back(&watched).unwrap(), Lost { changes, entries }, "{number}");
+        let left = left(&folder);
+        let left: Vec<(&str, &str)> = left.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
+        assert_eq!(left, expected, "{number}");
     }
 }
 

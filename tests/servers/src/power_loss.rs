@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use power_loss_record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, notes_on};
+use power_loss_record::{ENDS_AT, IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, notes_on};
 
 /// What a disk writes at once.
 const SECTOR_BYTES: usize = 512;
@@ -73,6 +73,17 @@ pub fn watch(command: &mut Command, folder: &Path) -> Result<(), PowerLossError>
 pub fn watch_ignoring_syncs(command: &mut Command, folder: &Path) -> Result<(), PowerLossError> {
     watch(command, folder)?;
     command.env(SYNCS, IGNORED);
+    Ok(())
+}
+
+/// As [`watch`], and the process is killed at a sync, counted from 1 over those that would settle something: what it has written
+/// by then and would have settled is lost, in every run alike. It ends by itself where it does not come so far.
+///
+/// # Errors
+/// As [`watch`].
+pub fn watch_until_sync(command: &mut Command, folder: &Path, number: u64) -> Result<(), PowerLossError> {
+    watch(command, folder)?;
+    command.env(ENDS_AT, number.to_string());
     Ok(())
 }
 

@@ -14,6 +14,9 @@ pub const WATCHED: &str = "POWER_LOSS_FOLDER";
 pub const SYNCS: &str = "POWER_LOSS_SYNCS";
 /// Nothing: what was synced is lost like everything else.
 pub const IGNORED: &str = "ignored";
+/// At which sync the power goes: a number, counted from 1 over those that would settle something. The process is killed before that
+/// sync does anything. Absent where somebody else kills it.
+pub const ENDS_AT: &str = "POWER_LOSS_ENDS_AT";
 /// Is there once a process under the shim has touched the watched folder; locked while that process lives.
 pub const MARKER: &str = "watching";
 /// How a record begins: its kind, two figures, and how many bytes follow.
