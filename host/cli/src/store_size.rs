@@ -20,8 +20,8 @@ pub(crate) async fn show(store: &SqlStore, json: bool) -> anyhow::Result<()> {
         let tables: BTreeMap<&str, u64> = tables.iter().map(|(table, bytes)| (table.as_str(), *bytes)).collect();
         let segments: Vec<_> = segments
             .iter()
-            .map(|SegmentSize { number, begun, receipts, bytes }| {
-                json!({"number": number, "begun_at_ms": begun, "receipts": receipts, "bytes": bytes})
+            .map(|SegmentSize { number, begun, receipts, left, bytes }| {
+                json!({"number": number, "begun_at_ms": begun, "receipts": receipts, "left": left, "bytes": bytes})
             })
             .collect();
         let told = json!({
@@ -33,11 +33,12 @@ pub(crate) async fn show(store: &SqlStore, json: bool) -> anyhow::Result<()> {
     let rows: Vec<[String; 2]> = tables.iter().map(|(name, bytes)| [name.clone(), show_bytes(*bytes)]).collect();
     print(&table(["table", "takes"], &rows));
     if !segments.is_empty() {
-        let row = |SegmentSize { number, begun, receipts, bytes }: &SegmentSize| {
-            [number.to_string(), show_time(*begun), receipts.to_string(), show_bytes(*bytes)]
+        let row = |SegmentSize { number, begun, receipts, left, bytes }: &SegmentSize| {
+            let left = left.unwrap_or(*receipts);
+            [number.to_string(), show_time(*begun), receipts.to_string(), left.to_string(), show_bytes(*bytes)]
         };
-        let rows: Vec<[String; 4]> = segments.iter().map(row).collect();
-        print(&table(["segment", "from", "receipts", "takes"], &rows));
+        let rows: Vec<[String; 5]> = segments.iter().map(row).collect();
+        print(&table(["segment", "from", "receipts", "left", "takes"], &rows));
     }
     print(&pairs(&[
         ("database", show_bytes(database)),

@@ -424,7 +424,7 @@ impl Config {
         self.store.check(&mut problems);
         self.anchors.check(&mut problems);
         self.fleet.check(&mut problems);
-        self.evidence.check(&mut problems);
+        self.evidence.check(&self.orders, &mut problems);
         self.orders.check(&mut problems);
         self.linking.check(&mut problems);
         problems.extend(self.mail.validate().err().map(|error| format!("mail: {error}")));

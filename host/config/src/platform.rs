@@ -1,9 +1,12 @@
 //! `[platform]` and `[store]`: what the platform is called from outside, and where its records are.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use intent_gateway_domain::growth::thinning::{AGES_MAX, ThinningRules, UnusedRule};
 use intent_gateway_domain::growth::{DiskThresholds, ReceiptBounds, SEGMENT_MIN_BYTES, SEGMENTS_OF_A_BOUND};
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::installation::InstallationId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
@@ -100,11 +103,28 @@ pub struct EvidenceSection {
     pub(crate) receipts_free_min_bytes: u64,
     /// Findings of searches and calls are not kept while less is free there.
     pub(crate) findings_free_min_bytes: u64,
+    /// How many of the receipts to which nothing points stay: one in so many; 0 for none.
+    pub(crate) thin_receipts_to_one_in: Option<u64>,
+    /// At which age the others go.
+    pub(crate) thin_receipts_after_days: u64,
+    /// What is kept of some intents for a shorter time.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) intents: BTreeMap<IntentId, IntentEvidence>,
+}
+
+/// What is kept of one intent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IntentEvidence {
+    /// How long receipts to which nothing points.
+    pub(crate) receipts_keep_days: u64,
 }
 
 const GIB: u64 = 1024 * 1024 * 1024;
 /// Bounds of `evidence.receipts_max_bytes`: a few segments, and more than a disk has.
 const RECEIPTS_BYTES: RangeInclusive<u64> = SEGMENTS_OF_A_BOUND * SEGMENT_MIN_BYTES..=1 << 50;
+/// Bounds of `evidence.thin_receipts_to_one_in`.
+const ONE_IN: RangeInclusive<u64> = 0..=1_000_000;
 /// Bounds of `evidence.findings_max`: those that a partner's list shows, and more than a disk has.
 const FINDINGS: RangeInclusive<u64> = 10_000..=1_000_000_000;
 
@@ -118,6 +138,10 @@ impl Default for EvidenceSection {
             findings_max: 2_000_000,
             receipts_free_min_bytes: GIB,
             findings_free_min_bytes: GIB / 4,
+            thin_receipts_to_one_in: None,
+            // Reports about what was ordered elsewhere come within days.
+            thin_receipts_after_days: 7,
+            intents: BTreeMap::new(),
         }
     }
 }
@@ -132,12 +156,22 @@ impl EvidenceSection {
         ReceiptBounds { keep_ms: self.keep_ms(), max_bytes: self.receipts_max_bytes }
     }
 
+    /// Which receipts go before their segment does.
+    pub fn thinning(&self) -> ThinningRules {
+        let after_ms = self.thin_receipts_after_days * MS_PER_DAY;
+        let own = |(intent, own): (&IntentId, &IntentEvidence)| (intent.clone(), own.receipts_keep_days * MS_PER_DAY);
+        ThinningRules {
+            intents: self.intents.iter().map(own).collect(),
+            unused: self.thin_receipts_to_one_in.map(|keep_one_in| UnusedRule { keep_one_in, after_ms }),
+        }
+    }
+
     /// What is not kept when the disk is nearly full.
     pub fn thresholds(&self) -> DiskThresholds {
         DiskThresholds { receipts: self.receipts_free_min_bytes, findings: self.findings_free_min_bytes }
     }
 
-    pub(crate) fn check(&self, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, orders: &OrdersSection, problems: &mut Vec<String>) {
         let mut expect = |key: &str, found: u64, bounds: RangeInclusive<u64>| {
             if !bounds.contains(&found) {
                 let (min, max) = bounds.into_inner();
@@ -145,6 +179,12 @@ impl EvidenceSection {
             }
         };
         expect("keep_days", self.keep_days, 1..=KEEP_MAX_DAYS);
+        expect("thin_receipts_to_one_in", self.thin_receipts_to_one_in.unwrap_or_default(), ONE_IN);
+        expect("thin_receipts_after_days", self.thin_receipts_after_days, 1..=KEEP_MAX_DAYS);
+        for (intent, own) in &self.intents {
+            let key = format!("intents.\"{}\".receipts_keep_days", intent.as_str());
+            expect(&key, own.receipts_keep_days, 1..=self.keep_days);
+        }
         expect("receipts_max_bytes", self.receipts_max_bytes, RECEIPTS_BYTES);
         expect("findings_max", self.findings_max, FINDINGS);
         if self.findings_free_min_bytes > self.receipts_free_min_bytes {
@@ -152,6 +192,21 @@ impl EvidenceSection {
                 "`evidence.findings_free_min_bytes` is {}; expected no more than `evidence.receipts_free_min_bytes`, which is {}: \
                  receipts are given up first",
                 self.findings_free_min_bytes, self.receipts_free_min_bytes
+            ));
+        }
+        let ages: BTreeSet<u64> = self.intents.values().map(|own| own.receipts_keep_days).collect();
+        if ages.len() > AGES_MAX {
+            problems.push(format!(
+                "`evidence.intents` has {} different `receipts_keep_days`; expected {AGES_MAX} at most: all receipts are written \
+                 anew for each",
+                ages.len()
+            ));
+        }
+        if !self.thinning().is_empty() && orders.keep_days < self.keep_days {
+            problems.push(format!(
+                "`orders.keep_days` is {}; expected no less than `evidence.keep_days`, which is {}: receipts are thinned, and those \
+                 with an order are known by it",
+                orders.keep_days, self.keep_days
             ));
         }
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use intent_gateway_domain::growth::thinning::UnusedRule;
+
 use super::*;
 
 const DOCS: &str = include_str!("../../../docs/configuration.md");
@@ -223,6 +225,34 @@ fn all_wrong_values_are_told_at_once() {
         assert!(problems.iter().any(|told| told.contains(expected)), "{expected}: {problems:#?}");
     }
     assert_eq!(problems.len(), expected.len(), "{problems:#?}");
+}
+
+#[test]
+fn receipts_are_thinned_where_somebody_asks_for_it() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+    assert!(Config::default().evidence.thinning().is_empty());
+    let text = "[evidence]\nthin_receipts_to_one_in = 10\n\
+                [evidence.intents.\"lifestyle.book_yoga_class\"]\nreceipts_keep_days = 30\n";
+    let rules = load_text(text, &Overrides::default()).expect("valid").evidence.thinning();
+    assert_eq!(rules.unused, Some(UnusedRule { keep_one_in: 10, after_ms: 7 * DAY_MS }));
+    assert_eq!(rules.intents.into_values().collect::<Vec<_>>(), [30 * DAY_MS]);
+    let wrong = "[orders]\nkeep_days = 89\n[evidence]\nthin_receipts_to_one_in = 1000001\nthin_receipts_after_days = 0\n\
+                 [evidence.intents]\n\"a.one\" = { receipts_keep_days = 91 }\n\"a.two\" = { receipts_keep_days = 0 }\n\
+                 \"a.three\" = { receipts_keep_days = 2 }\n\"a.four\" = { receipts_keep_days = 3 }\n";
+    let problems = problems(wrong);
+    for expected in [
+        "`evidence.thin_receipts_to_one_in` is 1000001; expected 0 to 1000000",
+        "`evidence.thin_receipts_after_days` is 0; expected 1 to 3660",
+        "`evidence.intents.\"a.one\".receipts_keep_days` is 91; expected 1 to 90",
+        "`evidence.intents.\"a.two\".receipts_keep_days` is 0; expected 1 to 90",
+        "`evidence.intents` has 4 different `receipts_keep_days`; expected 3 at most",
+        "`orders.keep_days` is 89; expected no less than `evidence.keep_days`, which is 90",
+    ] {
+        assert!(problems.iter().any(|told| told.contains(expected)), "{expected}: {problems:#?}");
+    }
+    assert_eq!(problems.len(), 6, "{problems:#?}");
+    let unknown = self::problems("[evidence.intents.\"No Intent\"]\nreceipts_keep_days = 3\n");
+    assert!(unknown[0].contains("No Intent"), "{unknown:?}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 //!
 //! Receipts lie in segments, one after the other, and are forgotten a whole segment at a time: dropping a file or a partition
 //! costs the same however much it holds. So a segment is a small part of what may be kept, and what is kept exceeds its bounds
-//! by at most one segment.
+//! by at most one segment. Which receipts go before their segment does, [`thinning`] says.
+
+pub mod thinning;
 
 use crate::clock::Timestamp;
 

@@ -61,6 +61,11 @@ pub struct Receipt {
     pub ranked: Vec<ReceiptScore>,
     /// The options that the contract took out.
     pub dropped: Vec<ReceiptDrop>,
+    /// Until when the last of its options can be booked, milliseconds since the epoch. Receipts from before this was noted do not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub bookable_until_ms: Option<Timestamp>,
     /// SHA-256 of the outcome, cards and findings included.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub outcome: Digest,

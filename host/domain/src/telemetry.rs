@@ -66,6 +66,7 @@ const DUTY_HELD: &str = "intent_gateway_duty_held";
 const UNSHARED_CALLS: &str = "intent_gateway_unshared_calls_total";
 const JOURNAL_NOT_KEPT: &str = "intent_gateway_journal_not_kept_total";
 const DISK_FREE: &str = "intent_gateway_disk_free_bytes";
+const RECEIPTS_THINNED: &str = "intent_gateway_receipts_thinned_total";
 const STORE_BYTES: &str = "intent_gateway_store_bytes";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
@@ -94,7 +95,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 34] = [
+pub const METRICS: [Metric; 35] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -257,6 +258,12 @@ pub const METRICS: [Metric; 34] = [
         help: "Receipts and findings that were not kept on purpose, because the disk of the store is nearly full.",
     },
     Metric { name: DISK_FREE, kind: Kind::Gauge, labels: &["place"], help: "Bytes that are free for the gateway." },
+    Metric {
+        name: RECEIPTS_THINNED,
+        kind: Kind::Counter,
+        labels: &[],
+        help: "Receipts of rankings that have gone before their segments.",
+    },
     Metric { name: STORE_BYTES, kind: Kind::Gauge, labels: &["part"], help: "Bytes that the store takes." },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
@@ -645,6 +652,11 @@ pub fn journal_not_kept(receipts: u64, findings: u64) {
 /// Records how many bytes are free where something is kept: `state` or `store`.
 pub fn disk_free(place: &'static str, bytes: u64) {
     gauge!(DISK_FREE, "place" => place).set(precise(bytes));
+}
+
+/// Counts receipts that have gone before their segments.
+pub fn receipts_thinned(count: u64) {
+    counter!(RECEIPTS_THINNED).increment(count);
 }
 
 /// Records how many bytes the database takes, and how many the segments of receipts.

@@ -1,7 +1,7 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
 //! live partners once a day, watches the clock, checks and anchors the audit log and the ledger, checks all of the store once a day,
 //! writes down what happens to contracts and to partners' health, suspends whoever is struck out, and forgets codes that are over,
-//! and evidence and orders that are old.
+//! and evidence and orders that are old; it thins receipts where somebody asks for that.
 //!
 //! Of several gateways that share a store, one does each [duty](crate::fleet); the rest each does for itself
 //! (`docs/replicas.md` says which is which, and why).
@@ -42,10 +42,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::accesses;
 use crate::chains::{self, ChainGuard};
-use crate::checks::{self, StoreGuard};
+use crate::checks::{self, Runs, StoreGuard};
 use crate::clocks::{self, Clocks};
 use crate::contract_events;
-use crate::disk::{self, DiskWatch};
+use crate::disk::{self, DiskWatch, Thinner};
 use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
 use crate::readiness::{ReadinessWatch, TaskRounds};
@@ -56,7 +56,9 @@ const MAIL_POLL: Duration = Duration::from_millis(500);
 const PROBE_POLL: Duration = Duration::from_secs(60);
 /// How often codes that are over are forgotten.
 const SWEEP_POLL: Duration = Duration::from_secs(600);
-/// How often evidence and orders that are too old are forgotten.
+/// How often it is looked whether receipts exceed their bounds.
+const RECEIPTS_POLL: Duration = Duration::from_secs(60);
+/// How often evidence and orders that are too old are forgotten, and receipts are thinned.
 const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
 /// How often open orders are looked through for those whose report has not come.
 const UNREPORTED_POLL: Duration = Duration::from_secs(3_600);
@@ -79,6 +81,8 @@ const MAIL_DUE: Duration = Duration::from_secs(600);
 const PROBES_DUE: Duration = Duration::from_secs(3_600);
 const SWEEP_DUE: Duration = Duration::from_secs(1_800);
 const HOURLY_DUE: Duration = Duration::from_secs(3 * 3_600);
+/// A segment is copied in pieces, with pauses, and there may be sixteen to begin with.
+const THINNING_DUE: Duration = Duration::from_secs(24 * 3_600);
 /// What following a whole chain may take.
 const CHECK_MAX: Duration = Duration::from_secs(3_600);
 /// Pause after the store has failed.
@@ -112,6 +116,7 @@ pub(crate) struct Work {
     pub(crate) checks: StoreGuard,
     pub(crate) clocks: Clocks,
     pub(crate) disks: DiskWatch,
+    pub(crate) thinner: Thinner,
     pub(crate) membership: Membership,
     pub(crate) sharing: SharedParts,
 }
@@ -168,6 +173,7 @@ impl Background {
             checks,
             clocks,
             disks,
+            thinner,
         } = work;
         let duties = membership.duties();
         let membership = Arc::new(Mutex::new(membership));
@@ -223,14 +229,23 @@ impl Background {
         tasks.spawn("ledger chain", chains_due, move |rounds| chains::guard(ledger.clone(), ChainName::Ledger, rounds));
         tasks.spawn("clock", SECONDS_DUE, move |rounds| clocks::watch(clocks.clone(), rounds));
         let check_due = 2 * checks.interval + CHECK_MAX;
-        tasks.spawn("store check", check_due, move |rounds| checks::guard(checks.clone(), rounds));
+        let runs = Arc::new(Mutex::new(Runs::new()));
+        let work = DutyWork { duty: Duty::StoreCheck, every: checks::LOOK_EVERY, due: check_due };
+        tasks
+            .spawn_duty("store check", &duties, work, move |rounds| checks::look(checks.clone(), runs.clone(), rounds));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
         tasks.spawn("disks", SECONDS_DUE, move |rounds| disk::watch(disks.clone(), rounds));
+        let measured = store.clone();
+        tasks.spawn("store size", SWEEP_DUE, move |rounds| disk::measure(measured.clone(), rounds));
+        // One duty in three tasks: the copies that thinning makes may take long, and the bounds hold meanwhile.
         let (receipts, time) = (store.clone(), clock.clone());
-        tasks.spawn("receipts", SWEEP_DUE, move |rounds| {
+        let work = DutyWork { duty: Duty::Evidence, every: RECEIPTS_POLL, due: SWEEP_DUE };
+        tasks.spawn_duty("receipts", &duties, work, move |rounds| {
             disk::bound(receipts.clone(), time.clone(), keep.evidence_ms, rounds)
         });
+        let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: THINNING_DUE };
+        tasks.spawn_duty("thinning", &duties, work, move |rounds| thinner.clone().thin(rounds));
         let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: HOURLY_DUE };
         tasks
             .spawn_duty("evidence", &duties, work, move |rounds| forget(clock.clone(), evidence.clone(), keep, rounds));

@@ -9,21 +9,21 @@ use intent_gateway_domain::anchor::{Anchors as _, ChainName};
 use intent_gateway_domain::check::CheckedPart;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::fleet::{Duty, Fleet};
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_onboarding::TeamAlarm;
 use intent_gateway_store::SqlStore;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::chains::KeptAnchors;
 use crate::readiness::TaskRounds;
 
 /// Time from the start to the first run: what a start does comes first.
 const AFTER_START: Duration = Duration::from_secs(600);
-/// Pause after the store could not be reached.
-const PAUSE: Duration = Duration::from_secs(300);
-/// How often the metrics of the last run are shown again: a series that is not touched for a day is forgotten.
-const SHOW_AGAIN: Duration = Duration::from_secs(3_600);
+/// How often it is looked whether a run is due, and the metrics of the last one are shown again: a series that is not touched for a
+/// day is forgotten. A run that failed is made again then.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(300);
 
 /// What checks the store.
 #[derive(Clone)]
@@ -33,44 +33,57 @@ pub(crate) struct StoreGuard {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) anchors: Arc<KeptAnchors>,
     pub(crate) alarm: Arc<TeamAlarm>,
-    /// Says whether this gateway checks for all.
-    pub(crate) fleet: Fleet,
     /// Time between two runs.
     pub(crate) interval: Duration,
 }
 
-/// What the last runs have come to.
-#[derive(Default)]
-struct Runs {
+/// What the last runs have come to, and when the next is due.
+pub(crate) struct Runs {
+    next: Instant,
     last_good: Option<Timestamp>,
-    problems: u64,
+    /// None before the first run.
+    problems: Option<u64>,
     told: Option<String>,
 }
 
-/// Checks the store while that is this gateway's to do, for ever.
-pub(crate) async fn guard(guard: StoreGuard, rounds: TaskRounds) {
-    let mut runs = Runs::default();
-    tokio::time::sleep(AFTER_START).await;
-    loop {
-        if !guard.fleet.holds(Duty::StoreCheck) {
-            rounds.note_rest();
-            tokio::time::sleep(PAUSE).await;
-            continue;
+impl Runs {
+    /// Of a gateway that starts.
+    pub(crate) fn new() -> Self {
+        Self { next: Instant::now() + AFTER_START, last_good: None, problems: None, told: None }
+    }
+
+    fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// The next run is so much later. One that failed is due as before.
+    fn wait(&mut self, interval: Duration) {
+        self.next = Instant::now() + interval;
+    }
+
+    /// Shows what the last run has come to, again and again; nothing before the first.
+    fn show(&self) {
+        if let Some(problems) = self.problems {
+            telemetry::store_checked(self.last_good, problems);
         }
-        rounds.note_turn();
+    }
+}
+
+/// Checks the store if that is due, and shows what the last run has come to.
+pub(crate) async fn look(guard: StoreGuard, runs: Arc<Mutex<Runs>>, rounds: TaskRounds) {
+    let mut runs = runs.lock().await;
+    if runs.is_due() {
         let run = guard.run().await;
         rounds.note_result(&run);
         match run {
             Ok(parts) => {
                 guard.judge(&parts, &mut runs).await;
-                guard.show_until_next(&runs).await;
+                runs.wait(guard.interval);
             }
-            Err(error) => {
-                tracing::error!(error, "the store could not be checked");
-                tokio::time::sleep(PAUSE).await;
-            }
+            Err(error) => tracing::error!(error, "the store could not be checked"),
         }
     }
+    runs.show();
 }
 
 impl StoreGuard {
@@ -94,7 +107,7 @@ impl StoreGuard {
     /// Notes what a run has come to, and tells of what is new.
     async fn judge(&self, parts: &[CheckedPart], runs: &mut Runs) {
         let found = list_problems(parts);
-        runs.problems = u64::try_from(found.len()).unwrap_or(u64::MAX);
+        runs.problems = Some(u64::try_from(found.len()).unwrap_or(u64::MAX));
         if found.is_empty() {
             tracing::info!(parts = parts.len(), "the store was checked and is sound");
             (runs.last_good, runs.told) = (Some(self.clock.now()), None);
@@ -107,18 +120,6 @@ impl StoreGuard {
                 Ok(()) => runs.told = Some(text),
                 Err(error) => tracing::error!(error = %chain(&error), "the platform team could not be told"),
             }
-        }
-    }
-
-    async fn show_until_next(&self, runs: &Runs) {
-        let next = tokio::time::Instant::now() + self.interval;
-        loop {
-            telemetry::store_checked(runs.last_good, runs.problems);
-            let now = tokio::time::Instant::now();
-            if now >= next {
-                return;
-            }
-            tokio::time::sleep(SHOW_AGAIN.min(next - now)).await;
         }
     }
 }
@@ -152,6 +153,37 @@ mod tests {
         let mut part = CheckedPart::new("orders");
         problems.iter().for_each(|of| part.add("NAME_MISSING", *of, "it is not found by 1 of its names"));
         part
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_is_due_after_the_start_and_then_at_its_interval() {
+        let mut runs = Runs::new();
+        assert!(!runs.is_due());
+        tokio::time::advance(AFTER_START).await;
+        assert!(runs.is_due());
+        tokio::time::advance(LOOK_EVERY).await;
+        assert!(runs.is_due(), "one that failed is made again at the next look");
+        let interval = Duration::from_secs(24 * 3_600);
+        runs.wait(interval);
+        tokio::time::advance(interval - LOOK_EVERY).await;
+        assert!(!runs.is_due());
+        tokio::time::advance(LOOK_EVERY).await;
+        assert!(runs.is_due());
+    }
+
+    #[tokio::test]
+    async fn what_the_last_run_has_come_to_is_shown_at_each_look() {
+        let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+        let (handle, mut runs) = (recorder.handle(), Runs::new());
+        metrics::with_local_recorder(&recorder, || {
+            runs.show();
+            assert!(!handle.render().contains("store_check"), "nothing is known before the first run");
+            (runs.problems, runs.last_good) = (Some(2), Some(Timestamp::from_ms(7_000)));
+            runs.show();
+            let shown = handle.render();
+            assert!(shown.contains("intent_gateway_store_check_problems 2"), "{shown}");
+            assert!(shown.contains("intent_gateway_store_check_last_good_timestamp_seconds 7"), "{shown}");
+        });
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Watches the room on the disks, and says what is not kept while it is short. What that is, `domain::growth` says.
+//! Watches the room on the disks, and says what is not kept while it is short; forgets and thins receipts. What is not kept, and
+//! which receipts go, `domain::growth` says.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,17 +7,18 @@ use std::time::Duration;
 
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::growth::thinning::ThinningRules;
 use intent_gateway_domain::growth::{DiskThresholds, Shed};
 use intent_gateway_domain::ports::Journal as _;
 use intent_gateway_domain::telemetry;
-use intent_gateway_store::{Journal, SqlStore};
+use intent_gateway_store::{Journal, SqlStore, Thinned};
 
 use crate::readiness::TaskRounds;
 
 /// How often it is looked how much is free: a disk of which less than a threshold is left must not fill up in between.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How often it is looked what the store takes, and whether receipts exceed their bounds.
-const MEASURE_EVERY: u32 = 12;
+/// How often it is looked what the store takes.
+const MEASURE_EVERY: Duration = Duration::from_secs(60);
 
 /// What is watched.
 #[derive(Clone)]
@@ -37,21 +39,58 @@ pub(crate) async fn watch(disks: DiskWatch, rounds: TaskRounds) {
     }
 }
 
-/// Forgets receipts that exceed their bounds, and measures what the store takes, for as long as it is let.
-pub(crate) async fn bound(store: Arc<SqlStore>, clock: Arc<dyn Clock>, keep_ms: u64, rounds: TaskRounds) {
+/// Measures what the store takes, for as long as it is let.
+pub(crate) async fn measure(store: Arc<SqlStore>, rounds: TaskRounds) {
     loop {
-        let forgotten = store.forget_segments(clock.settled().minus_ms(keep_ms)).await;
-        rounds.note_result(&forgotten);
-        match forgotten {
-            Ok(0) => {}
-            Ok(receipts) => tracing::info!(receipts, "receipts that were too old or too many were forgotten"),
-            Err(error) => tracing::error!(error = %chain(&error), "receipts could not be forgotten"),
-        }
-        match store.bytes().await {
+        let bytes = store.bytes().await;
+        rounds.note_result(&bytes);
+        match bytes {
             Ok(bytes) => telemetry::store_bytes(bytes.database, bytes.receipts),
             Err(error) => tracing::error!(error = %chain(&error), "the size of the store is not known"),
         }
-        tokio::time::sleep(LOOK_EVERY * MEASURE_EVERY).await;
+        tokio::time::sleep(MEASURE_EVERY).await;
+    }
+}
+
+/// Forgets receipts that exceed their bounds.
+pub(crate) async fn bound(store: Arc<SqlStore>, clock: Arc<dyn Clock>, keep_ms: u64, rounds: TaskRounds) {
+    let forgotten = store.forget_segments(clock.settled().minus_ms(keep_ms)).await;
+    rounds.note_result(&forgotten);
+    match forgotten {
+        Ok(0) => {}
+        Ok(receipts) => tracing::info!(receipts, "receipts that were too old or too many were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "receipts could not be forgotten"),
+    }
+}
+
+/// Writes segments of receipts anew of which some go before the rest.
+#[derive(Clone)]
+pub(crate) struct Thinner {
+    pub(crate) store: Arc<SqlStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Says whether there is room for a copy.
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) rules: Arc<ThinningRules>,
+}
+
+impl Thinner {
+    /// Thins what is due.
+    pub(crate) async fn thin(self, rounds: TaskRounds) {
+        // A segment and its copy are both there for a while.
+        if self.journal.is_shedding() > Shed::Nothing {
+            rounds.note(true);
+            return;
+        }
+        let thinned = self.store.thin_segments(&self.rules, self.clock.settled()).await;
+        rounds.note_result(&thinned);
+        match thinned {
+            Ok(Thinned { segments: 0, .. }) => {}
+            Ok(Thinned { segments, receipts }) => {
+                telemetry::receipts_thinned(receipts);
+                tracing::info!(segments, receipts, "receipts that go before their segments were left out of them");
+            }
+            Err(error) => tracing::error!(error = %chain(&error), "segments of receipts could not be thinned"),
+        }
     }
 }
 

@@ -55,7 +55,7 @@ use crate::chains::{ChainGuard, KeptAnchors};
 use crate::checks::StoreGuard;
 use crate::clocks::Clocks;
 use crate::contract_events;
-use crate::disk::DiskWatch;
+use crate::disk::{DiskWatch, Thinner};
 use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
@@ -159,6 +159,12 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         thresholds: config.evidence.thresholds(),
         journal: journal.clone(),
     };
+    let thinner = Thinner {
+        store: store.clone(),
+        clock: clock.clone(),
+        journal: journal.clone(),
+        rules: Arc::new(config.evidence.thinning()),
+    };
     let HealthParts { of, journal: health_journal, changes } = health;
     let checks = StoreGuard {
         store: store.clone(),
@@ -166,7 +172,6 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         clock: clock.clone(),
         anchors: anchors.clone(),
         alarm: onboarding.alarm.clone(),
-        fleet: fleet.clone(),
         interval: config.anchors.check_interval(),
     };
     let chains = ChainGuard {
@@ -180,6 +185,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     };
     let work = Work {
         disks,
+        thinner,
         chains,
         checks,
         clocks: Clocks { own: watched, store: store.clone(), partners: peer_clocks },

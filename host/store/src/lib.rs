@@ -50,6 +50,6 @@ pub use faults::FaultJournal;
 pub use fleet::counts::CallCounts;
 pub use journal::Journal;
 pub use location::Location;
-pub use receipts::SegmentSize;
+pub use receipts::{SegmentSize, Thinned};
 pub use records::SqlStore;
 pub use size::{StoreBytes, StoreSize};

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -128,10 +128,16 @@ const STEPS: [Step; 18] = [
         sqlite: include_str!("../migrations/V18__installation.sqlite.sql"),
         postgres: include_str!("../migrations/V18__installation.postgres.sql"),
     },
+    Step {
+        name: "V19__thinned_segments",
+        both: include_str!("../migrations/V19__thinned_segments.sql"),
+        sqlite: include_str!("../migrations/V19__thinned_segments.sqlite.sql"),
+        postgres: include_str!("../migrations/V19__thinned_segments.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 18;
+pub(crate) const VERSION: u64 = 19;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

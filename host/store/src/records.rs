@@ -138,10 +138,9 @@ impl SqlStore {
         tx.rollback().await;
         let mut found = found?;
         for known in receipts::kept(&self.engine).await? {
-            let number = known.segment.number;
-            let look = move |segments: &mut OpenSegments| segments.ask(number, "PRAGMA integrity_check");
+            let look = |segments: &mut OpenSegments, file| segments.ask(file, "PRAGMA integrity_check");
             // A file that is missing holds nothing, and was removed by hand.
-            found.extend(self.receipts.files()?.read(look).await?.unwrap_or_default());
+            found.extend(self.ask_segment(known.segment.number, look).await?.unwrap_or_default());
         }
         for row in found {
             match row.text(0)?.as_str() {

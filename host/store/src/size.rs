@@ -64,11 +64,12 @@ impl SqlStore {
         Ok(StoreSize { tables, unused, segments })
     }
 
-    /// What takes the room, in sum.
+    /// What takes the room, in sum. Whoever asks now and then does not keep room that others have given back.
     ///
     /// # Errors
     /// [`StoreError`] when the engine fails.
     pub async fn bytes(&self) -> Result<StoreBytes, StoreError> {
+        self.close_forgotten().await.map_err(EngineError::into_store)?;
         let receipts = self.segments().await?.iter().map(|segment| segment.bytes).sum();
         let (sql, counts_receipts) = match &self.engine {
             Engine::Sqlite(_) => (BYTES_ON_SQLITE, false),

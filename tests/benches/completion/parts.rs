@@ -166,6 +166,7 @@ fn receipt(number: u64, options: &[Value]) -> Receipt {
         history: Vec::new(),
         ranked,
         dropped: Vec::new(),
+        bookable_until_ms: None,
         outcome: contract,
     }
 }

@@ -184,6 +184,7 @@ fn receipt(segment: u64) -> Receipt {
         history: Vec::new(),
         ranked: Vec::new(),
         dropped: Vec::new(),
+        bookable_until_ms: None,
         outcome: Digest::of(b"outcome"),
     }
 }

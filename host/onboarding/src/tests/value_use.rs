@@ -41,6 +41,7 @@ fn ranking(id: &str, intent: &str, arguments: &str, partner: &str, option: &str)
         history: Vec::new(),
         ranked: Vec::new(),
         dropped: Vec::new(),
+        bookable_until_ms: None,
         outcome: Digest::of(b"outcome"),
     }
 }

@@ -14,6 +14,7 @@ use super::asking::PartnerAnswer;
 use super::price::PriceRule;
 use super::{DroppedChoice, SearchError};
 use crate::scan::Flaws;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     Axes, Descriptor, DroppedOption, Evaluation, OptionFinding, RankedOption, SearchShape, Violation,
 };
@@ -137,6 +138,11 @@ impl GatheredAnswers {
             (!candidates.is_empty()).then_some(ReceiptPayload { partner, declared, candidates })
         };
         self.answers.values().filter_map(payload).collect()
+    }
+
+    /// Until when the last of the options can be booked; none where there are none.
+    pub(super) fn bookable_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.answers().filter_map(|answer| answer.result.as_ref().ok()).map(|payload| payload.bookable_until(now)).max()
     }
 
     /// The options that were ranked, best first, with where they come from.

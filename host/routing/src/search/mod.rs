@@ -128,8 +128,9 @@ impl Searcher {
         }
         let payloads = gathered.payloads(prepared.descriptor().intent.as_str());
         let evaluation = self.evaluate(&prepared, &payloads, &history).await?;
+        let until = gathered.bookable_until(prepared.context.now);
         let receipt = (!payloads.is_empty())
-            .then(|| ranking::receipt(&prepared, None, payloads, history, &evaluation, &BTreeMap::new()));
+            .then(|| ranking::receipt(&prepared, None, payloads, until, history, &evaluation, &BTreeMap::new()));
         let receipt_id = receipt.as_ref().map(|receipt| receipt.id.clone());
         receipt.into_iter().for_each(|receipt| self.journal.keep(receipt, prepared.asker.user.as_ref()));
         let outcome = self.answer(&prepared, &gathered, evaluation, receipt_id.as_deref(), true);

@@ -214,7 +214,9 @@ impl ProgressiveSearch {
         let evaluation = self.searcher.evaluate(&self.prepared, &payloads, &history).await?;
         self.shown.extend(evaluation.ranked.iter().map(|option| (option.number, ReceiptScore::from(option))));
         if !payloads.is_empty() {
-            let receipt = receipt(&self.prepared, Some(&self.receipt), payloads, history, &evaluation, &self.shown);
+            let until = self.gathered.bookable_until(self.prepared.context.now);
+            let receipt =
+                receipt(&self.prepared, Some(&self.receipt), payloads, until, history, &evaluation, &self.shown);
             self.searcher.open_rankings.replace(receipt);
         }
         self.newest = Some((evaluation.clone(), options));

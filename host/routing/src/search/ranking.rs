@@ -126,6 +126,7 @@ pub(super) fn receipt(
     search: &PreparedSearch,
     id: Option<&str>,
     payloads: Vec<ReceiptPayload>,
+    bookable_until_ms: Option<Timestamp>,
     history: Vec<PastOrder>,
     evaluation: &Evaluation,
     shown_before: &BTreeMap<u32, ReceiptScore>,
@@ -147,6 +148,7 @@ pub(super) fn receipt(
         history,
         ranked,
         dropped: evaluation.dropped.iter().map(ReceiptDrop::from).collect(),
+        bookable_until_ms,
         outcome,
     }
 }

@@ -34,7 +34,7 @@ use crate::value::Value;
 
 pub(crate) use finding::values as finding_values;
 pub(crate) use keeping::{keep_findings_on_postgres, keep_findings_on_sqlite};
-pub(crate) use receipt::{ReceiptRows, read_quoted, read_shown, receipt, rows as receipt_rows};
+pub(crate) use receipt::{ReceiptRows, read_bookable_until, read_quoted, read_shown, receipt, rows as receipt_rows};
 
 /// The columns of receipts.
 pub(crate) mod receipt_columns {

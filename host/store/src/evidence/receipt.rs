@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, PastOrder};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -28,10 +29,10 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// Those of a partner's answer that [`receipt`] reads.
+/// The columns of a partner's answer, the receipt's number and its place first. [`receipt`] reads partner, quoted options and body.
 macro_rules! part_columns {
     () => {
-        "partner, quoted, body"
+        "receipt, place, partner, request_id, intent, at_ms, shown, quoted, body"
     };
 }
 pub(crate) use part_columns;
@@ -61,6 +62,16 @@ struct Body {
     history: Vec<PastOrder>,
     ranked: Vec<ReceiptScore>,
     dropped: Vec<ReceiptDrop>,
+    /// Absent in bodies from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bookable_until_ms: Option<Timestamp>,
+}
+
+/// What says of a receipt's body until when something can be booked by it.
+#[derive(Deserialize)]
+struct BookableBody {
+    #[serde(default)]
+    bookable_until_ms: Option<Timestamp>,
 }
 
 /// What the body of a partner's answer holds.
@@ -92,6 +103,7 @@ pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows,
         history,
         ranked,
         dropped,
+        bookable_until_ms,
         outcome,
     } = receipt;
     let request_id = keepable_name(&request_id);
@@ -111,7 +123,7 @@ pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows,
         ])
     };
     let parts = (0..).zip(payloads).map(part).collect::<Result<_, EngineError>>()?;
-    let body = pack(&Body { arguments, history, ranked, dropped })?;
+    let body = pack(&Body { arguments, history, ranked, dropped, bookable_until_ms })?;
     let header = vec![
         id.as_str().into(),
         time(at_ms),
@@ -157,13 +169,13 @@ fn split(payload: ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, V
     Ok((count, pack(&quoted)?, pack(&PartBody { declared, candidates })?))
 }
 
-/// A receipt out of its rows. An erased one has an empty body, which no other has.
+/// A receipt out of its rows, which begin with partner, quoted options and body. An erased one has an empty body, which no other has.
 pub(crate) fn receipt(header: &Row, parts: &[Row]) -> Result<KeptReceipt, EngineError> {
     let body = header.bytes(8)?;
     if body.is_empty() {
         return Ok(KeptReceipt::Erased);
     }
-    let Body { arguments, history, ranked, dropped } = unpack(body)?;
+    let Body { arguments, history, ranked, dropped, bookable_until_ms } = unpack(body)?;
     Ok(KeptReceipt::Whole(Box::new(Receipt {
         id: header.text(1)?,
         at_ms: header.time(2)?,
@@ -176,8 +188,14 @@ pub(crate) fn receipt(header: &Row, parts: &[Row]) -> Result<KeptReceipt, Engine
         history,
         ranked,
         dropped,
+        bookable_until_ms,
         outcome: digest(&header.text(7)?)?,
     })))
+}
+
+/// Until when something can be booked by a receipt, out of its body; none where it does not say.
+pub(crate) fn read_bookable_until(body: &[u8]) -> Result<Option<Timestamp>, EngineError> {
+    unpack(body).map(|BookableBody { bookable_until_ms }| bookable_until_ms)
 }
 
 fn payload(part: &Row) -> Result<ReceiptPayload, EngineError> {

@@ -13,7 +13,7 @@ use intent_gateway_domain::vault::Mark;
 use super::{READ_MAX, keepable_name, number};
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
-use crate::receipts::segment_of;
+use crate::receipts::{count_change, segment_of};
 use crate::records::SqlStore;
 use crate::sqlite::Batch;
 use crate::value::Value;
@@ -29,6 +29,7 @@ const ERASE_IN_FILE: &str = "UPDATE receipts SET request_id = '', body = $1, use
 /// The same in the segments on PostgreSQL.
 const MARK_IN_SEGMENTS: &str =
     "UPDATE segment_receipts SET user_mark = $2 WHERE id = $1 AND user_mark IS NULL AND request_id <> ''";
+const SEGMENT_ROWS: &str = "SELECT number FROM segment_receipts WHERE id = $1";
 const ERASE_PARTS_IN_SEGMENTS: &str = "DELETE FROM segment_receipt_parts WHERE receipt = $1";
 const ERASE_IN_SEGMENTS: &str =
     "UPDATE segment_receipts SET request_id = '', body = $2, user_mark = NULL WHERE number = $1";
@@ -54,8 +55,10 @@ impl SqlStore {
                     0 => others.push(id.clone()),
                     segment => {
                         let values = [mark.as_str().into(), keepable_name(id).into()];
-                        let marked = move |tx: &Batch<'_>| tx.execute(MARK_IN_FILE, &values);
-                        self.receipts.files()?.write(move |segments| segments.on(segment, marked)).await?;
+                        let mut tx = self.engine.write().await?;
+                        let marked = move |file: &Batch<'_>| file.execute(MARK_IN_FILE, &values);
+                        self.change_file(&mut tx, segment, marked).await?;
+                        tx.commit().await?;
                     }
                 }
             }
@@ -65,6 +68,9 @@ impl SqlStore {
             let values = || vec![keepable_name(id).into(), mark.as_str().into()];
             tx.execute(MARK, values()).await?;
             if let Engine::Postgres(_) = self.engine {
+                for row in tx.query(SEGMENT_ROWS, vec![keepable_name(id).into()]).await? {
+                    count_change(&mut tx, segment_of(row.number(0)?)).await?;
+                }
                 tx.execute(MARK_IN_SEGMENTS, values()).await?;
             }
         }
@@ -84,7 +90,10 @@ impl SqlStore {
             let row = Value::number(ranking.number)?;
             let (parts, receipt) = match (&self.engine, segment_of(ranking.number)) {
                 (_, 0) => (ERASE_PARTS, ERASE_RECEIPT),
-                (Engine::Postgres(_), _) => (ERASE_PARTS_IN_SEGMENTS, ERASE_IN_SEGMENTS),
+                (Engine::Postgres(_), segment) => {
+                    count_change(&mut tx, segment).await?;
+                    (ERASE_PARTS_IN_SEGMENTS, ERASE_IN_SEGMENTS)
+                }
                 (Engine::Sqlite(_), segment) => {
                     in_files.entry(segment).or_default().push(ranking.number);
                     continue;
@@ -95,9 +104,10 @@ impl SqlStore {
         }
         tx.commit().await?;
         for (segment, numbers) in in_files {
-            let erase = move |tx: &Batch<'_>| erase_in_file(tx, &numbers);
-            let rows = self.receipts.files()?.write(move |segments| segments.on(segment, erase)).await?;
-            erased.receipts += rows.unwrap_or_default();
+            let mut tx = self.engine.write().await?;
+            let erase = move |file: &Batch<'_>| erase_in_file(file, &numbers);
+            erased.receipts += self.change_file(&mut tx, segment, erase).await?.unwrap_or_default();
+            tx.commit().await?;
         }
         Ok(erased)
     }

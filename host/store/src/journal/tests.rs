@@ -85,6 +85,7 @@ fn receipt(bytes: usize) -> Receipt {
         history: Vec::new(),
         ranked: Vec::new(),
         dropped: Vec::new(),
+        bookable_until_ms: None,
         outcome: Digest::of(b""),
     }
 }

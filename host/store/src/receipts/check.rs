@@ -1,83 +1,22 @@
 //! Whether every receipt that is kept can be read, in every segment and in the tables of before, and parts of receipts belong to
-//! theirs.
+//! theirs. What thinning has let go is no damage; what it left has to be there.
 
 use intent_gateway_domain::check::{CheckedPart, Tell};
 use intent_gateway_domain::store::StoreError;
 
-use super::kept;
+use super::statements::{Place, Whole, put_together};
+use super::{KnownSegment, first_number, kept};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::evidence::{receipt, receipt_columns};
+use crate::evidence::receipt;
 use crate::records::SqlStore;
-use crate::sqlite::{Batch, OpenSegments};
-use crate::value::{Row, Value};
+use crate::sqlite::OpenSegments;
+use crate::value::Value;
 
 /// Receipts read at once, with their parts.
 const RECEIPTS: u32 = 20;
-
-/// The questions, to the tables of a file and to PostgreSQL's views; from the newest receipt down.
-struct Statements {
-    page: &'static str,
-    parts: &'static str,
-    /// What a part repeats of its receipt.
-    repeated: &'static str,
-    /// Receipts of parts, and whether they are there.
-    of_parts: &'static str,
-}
-
-macro_rules! statements {
-    ($receipts:literal, $parts:literal) => {
-        Statements {
-            page: concat!(
-                "SELECT ",
-                receipt_columns::columns!(),
-                " FROM ",
-                $receipts,
-                " WHERE number < $1 ORDER BY number DESC LIMIT $2"
-            ),
-            parts: concat!(
-                "SELECT ",
-                receipt_columns::part_columns!(),
-                " FROM ",
-                $parts,
-                " WHERE receipt = $1 ORDER BY place"
-            ),
-            repeated: concat!("SELECT request_id, intent, at_ms FROM ", $parts, " WHERE receipt = $1 ORDER BY place"),
-            of_parts: concat!(
-                "SELECT part.receipt, one.id FROM (SELECT DISTINCT receipt FROM ",
-                $parts,
-                " WHERE receipt < $1 ORDER BY receipt DESC LIMIT $2) AS part LEFT JOIN ",
-                $receipts,
-                " AS one ON one.number = part.receipt ORDER BY part.receipt DESC"
-            ),
-        }
-    };
-}
-
-const OF_FILE: Statements = statements!("receipts", "receipt_parts");
-const OF_ALL: Statements = statements!("all_receipts", "all_receipt_parts");
-
-/// Where receipts lie.
-#[derive(Clone, Copy)]
-enum Place {
-    /// A file of SQLite.
-    Segment(u64),
-    /// The tables of before on SQLite; all of PostgreSQL.
-    Tables,
-}
-
-/// A receipt with its parts, and what these repeat of it.
-struct Whole {
-    header: Row,
-    parts: Vec<Row>,
-    repeated: Vec<Row>,
-}
-
-/// Receipts, and receipts that parts name.
-struct Page {
-    receipts: Vec<Whole>,
-    named: Vec<Row>,
-}
+const COUNT_IN_FILE: &str = "SELECT COUNT(*) FROM receipts";
+const COUNT_IN_TABLE: &str = "SELECT COUNT(*) FROM segment_receipts WHERE number > $1 AND number < $2";
 
 impl SqlStore {
     /// Reads receipts with their parts: all, or about as many of the newest as are named.
@@ -87,12 +26,16 @@ impl SqlStore {
     pub async fn check_receipts(&self, newest: Option<u64>, tell: Tell<'_>) -> Result<CheckedPart, StoreError> {
         let mut part = CheckedPart::new("receipts");
         let check = async {
+            let segments = kept(&self.engine).await?;
             let mut places = vec![Place::Tables];
             if let Engine::Sqlite(_) = &self.engine {
-                places.extend(kept(&self.engine).await?.iter().map(|known| Place::Segment(known.segment.number)));
+                places.extend(segments.iter().map(|known| Place::Segment(known.segment.number)));
             }
             for place in places.into_iter().rev() {
                 self.check_place(place, newest.unwrap_or(u64::MAX), &mut part, tell).await?;
+            }
+            for known in &segments {
+                self.check_thinned(known, &mut part).await?;
             }
             Ok::<_, EngineError>(())
         };
@@ -109,77 +52,64 @@ impl SqlStore {
     ) -> Result<(), EngineError> {
         let (mut below, mut named_below) = (Some(i64::MAX), Some(i64::MAX));
         while part.seen < enough && (below.is_some() || named_below.is_some()) {
-            let Page { receipts, named } = self.read_page(place, below, named_below).await?;
-            for whole in &receipts {
-                part.seen += 1;
-                check_receipt(whole, part)?;
-            }
-            for row in &named {
-                if row.optional_text(1)?.is_none() {
-                    part.add("RECEIPT_MISSING", row.number(0)?.to_string(), "parts of a receipt that is not there");
+            let next = |below: Option<i64>| below.map(|below| vec![Value::from(below), RECEIPTS.into()]);
+            if let Some(values) = next(below) {
+                let receipts = put_together(self.ask_at(place, |ask| ask.page, values).await?)?;
+                for whole in &receipts {
+                    part.seen += 1;
+                    check_receipt(whole, part)?;
                 }
+                below = receipts.last().map(|whole| whole.header.integer(0)).transpose()?;
+            }
+            if let Some(values) = next(named_below) {
+                let named = self.ask_at(place, |ask| ask.of_parts, values).await?;
+                for row in &named {
+                    if row.optional_text(1)?.is_none() {
+                        part.add("RECEIPT_MISSING", row.number(0)?.to_string(), "parts of a receipt that is not there");
+                    }
+                }
+                named_below = named.last().map(|row| row.integer(0)).transpose()?;
             }
             tell(part.name, part.seen);
-            below = receipts.last().map(|whole| whole.header.integer(0)).transpose()?;
-            named_below = named.last().map(|row| row.integer(0)).transpose()?;
         }
         Ok(())
     }
 
-    /// Those below a number, where there are more.
-    async fn read_page(&self, place: Place, below: Option<i64>, named_below: Option<i64>) -> Result<Page, EngineError> {
-        let of_file = move |tx: &Batch<'_>| {
-            let mut page = Page { receipts: Vec::new(), named: Vec::new() };
-            if let Some(below) = below {
-                for header in tx.query(OF_FILE.page, &[below.into(), RECEIPTS.into()])? {
-                    let number = [header.integer(0)?.into()];
-                    let (parts, repeated) = (tx.query(OF_FILE.parts, &number)?, tx.query(OF_FILE.repeated, &number)?);
-                    page.receipts.push(Whole { header, parts, repeated });
-                }
+    /// Compares how many receipts a thinned segment holds with how many were left in it. Of others nobody knows: a number may have
+    /// been given to none.
+    async fn check_thinned(&self, known: &KnownSegment, part: &mut CheckedPart) -> Result<(), EngineError> {
+        let (Some(left), number) = (known.left, known.segment.number) else { return Ok(()) };
+        let rows = match &self.engine {
+            Engine::Sqlite(_) => {
+                let count = |segments: &mut OpenSegments, file| segments.ask(file, COUNT_IN_FILE);
+                self.ask_segment(number, count).await?.unwrap_or_default()
             }
-            if let Some(below) = named_below {
-                page.named = tx.query(OF_FILE.of_parts, &[below.into(), RECEIPTS.into()])?;
+            Engine::Postgres(_) => {
+                let bounds = [first_number(number), first_number(number + 1)].map(Value::number);
+                let bounds = bounds.into_iter().collect::<Result<_, _>>()?;
+                self.engine.query(COUNT_IN_TABLE, bounds).await?
             }
-            Ok(page)
         };
-        match (place, &self.engine) {
-            (Place::Segment(number), _) => {
-                let read = move |segments: &mut OpenSegments| segments.on(number, of_file);
-                let page = self.receipts.files()?.read(read).await?;
-                // A file that is missing holds nothing: its segment was forgotten, or removed by hand.
-                Ok(page.unwrap_or(Page { receipts: Vec::new(), named: Vec::new() }))
-            }
-            (Place::Tables, Engine::Sqlite(engine)) => engine.read_batch(of_file).await,
-            (Place::Tables, Engine::Postgres(_)) => {
-                let mut page = Page { receipts: Vec::new(), named: Vec::new() };
-                let mut tx = self.engine.read().await?;
-                if let Some(below) = below {
-                    for header in tx.query(OF_ALL.page, vec![below.into(), RECEIPTS.into()]).await? {
-                        let number = Value::from(header.integer(0)?);
-                        let parts = tx.query(OF_ALL.parts, vec![number.clone()]).await?;
-                        let repeated = tx.query(OF_ALL.repeated, vec![number]).await?;
-                        page.receipts.push(Whole { header, parts, repeated });
-                    }
-                }
-                if let Some(below) = named_below {
-                    page.named = tx.query(OF_ALL.of_parts, vec![below.into(), RECEIPTS.into()]).await?;
-                }
-                tx.rollback().await;
-                Ok(page)
-            }
+        // A segment that was forgotten or written anew in between has nothing to be compared with.
+        let again = kept(&self.engine).await?.into_iter().find(|again| again.segment.number == number);
+        let found = rows.first().map_or(Ok(0), |row| row.number(0))?;
+        if found < left && again.is_some_and(|again| again.file == known.file) {
+            let what = format!("a segment holds {found} receipts, of {left} that thinning left");
+            part.add("RECEIPT_MISSING", format!("segment {number}"), what);
         }
+        Ok(())
     }
 }
 
-fn check_receipt(Whole { header, parts, repeated }: &Whole, part: &mut CheckedPart) -> Result<(), EngineError> {
+fn check_receipt(Whole { header, parts }: &Whole, part: &mut CheckedPart) -> Result<(), EngineError> {
     let id = header.text(1)?;
     if let Err(error) = receipt(header, parts) {
         part.add("ROW_UNREADABLE", id, error.to_string());
         return Ok(());
     }
     let of_receipt = (header.text(3)?, header.text(4)?, header.number(2)?);
-    for repeated in repeated {
-        if (repeated.text(0)?, repeated.text(1)?, repeated.number(2)?) != of_receipt {
+    for repeated in parts {
+        if (repeated.text(3)?, repeated.text(4)?, repeated.number(5)?) != of_receipt {
             part.add("COLUMN_DIFFERS", id.as_str(), "a part has another request, intent or time than its receipt");
         }
     }

@@ -31,7 +31,8 @@ const IS_KNOWN: &str = "SELECT number FROM receipts WHERE id = $1";
 /// receipts one after the other, and nobody else waits for them.
 const TAKE_ROOM: &str = "UPDATE receipt_segments SET receipts = receipts + $1, payload_bytes = payload_bytes + $2 \
                          WHERE state = 'kept' AND number = (SELECT MAX(number) FROM receipt_segments WHERE state = 'kept') \
-                         RETURNING number, begun_at_ms, payload_bytes - $2, receipts - $1";
+                         RETURNING number, begun_at_ms, payload_bytes - $2, receipts - $1, COALESCE(file, number), \
+                         remaining, looked_at_ms, changes";
 /// Those of the identifiers that one of the two newest segments has.
 const KNOWN_OF_MANY: &str = "SELECT id FROM UNNEST($1, $2) AS wanted (the_id, the_least) \
                              JOIN segment_receipts ON id = the_id AND number > the_least";
@@ -95,17 +96,17 @@ impl SqlStore {
     ) -> Result<bool, EngineError> {
         let files = self.receipts.files()?;
         let mut segments = kept(&self.engine).await?;
-        let Some(KnownSegment { segment: last, .. }) = segments.pop() else {
+        let Some(KnownSegment { segment: last, file, .. }) = segments.pop() else {
             return self.begin_file(engine, None, now).await.map(|()| false);
         };
-        let last = Segment { bytes: files.bytes(last.number), ..last };
+        let last = Segment { bytes: files.bytes(file), ..last };
         // A file that is missing was removed by hand.
         if self.receipts.bounds().is_full(&last, now) || last.bytes == 0 {
             return self.begin_file(engine, Some(last.number), now).await.map(|()| false);
         }
-        let before = segments.pop().map(|known| known.segment.number);
+        let before = segments.pop().map(|known| known.file);
         let page = Arc::clone(page);
-        files.write(move |segments| keep_in(segments, &page, &last, before)).await
+        files.write(move |segments| keep_in(segments, &page, (&last, file), before)).await
     }
 
     /// Makes the file of a new segment after `last`, unless another process was faster.
@@ -151,7 +152,7 @@ impl SqlStore {
                 return partitions::begin(engine, last, now).await.map(|()| false);
             }
         };
-        let KnownSegment { segment, receipts: taken } = last;
+        let KnownSegment { segment, receipts: taken, .. } = last;
         let before = Value::number(first_number(segment.number.saturating_sub(1)))?;
         let wanted = page.0.iter().map(|receipt| vec![receipt.id.as_str().into(), before.clone()]).collect();
         // Only now, for what another gateway has kept meanwhile is seen by a statement of its own.
@@ -177,11 +178,11 @@ impl SqlStore {
     }
 }
 
-/// Keeps a page in a file; false where the file is not there any more.
+/// Keeps a page in the file of the last segment; false where it is not there any more. `before` is the file of the one before.
 fn keep_in(
     segments: &mut OpenSegments,
     page: &ReceiptPage,
-    last: &Segment,
+    (last, file): (&Segment, u64),
     before: Option<u64>,
 ) -> Result<bool, EngineError> {
     // A page that is tried again after a new segment has begun may be in the one before. Later receipts cannot be.
@@ -217,7 +218,7 @@ fn keep_in(
         }
         Ok(())
     };
-    Ok(segments.on(last.number, keep)?.is_some())
+    Ok(segments.on(file, keep)?.is_some())
 }
 
 /// The next number of a segment.

@@ -7,12 +7,18 @@
 //!
 //! Making a segment and forgetting one go in steps that may be cut off at any point. A file or partition that was made and is
 //! not in the table yet is nobody's; a segment that goes is marked so first, and whoever forgets next goes on with it.
+//!
+//! A segment may be written anew without some of its receipts (`thinning`). It keeps its number and lies in another file or
+//! partition from then on, so these have numbers of their own, which the table tells.
 
+mod changing;
 mod check;
 mod forgetting;
 mod keeping;
 mod partitions;
 mod reading;
+mod statements;
+mod thinning;
 mod transfer;
 
 use std::path::Path;
@@ -28,10 +34,12 @@ use crate::location::{Location, StorePlace};
 use crate::sqlite::SegmentFiles;
 use crate::value::Row;
 
+pub(crate) use changing::count_change;
 pub use forgetting::SegmentSize;
 pub(crate) use forgetting::give_way;
 pub(crate) use keeping::ReceiptPage;
 pub(crate) use reading::Questions;
+pub use thinning::Thinned;
 pub(crate) use transfer::Restoring;
 
 /// Bits of a receipt's number that tell it from others of its segment.
@@ -40,8 +48,10 @@ const WITHIN_BITS: u32 = 40;
 const UNBOUNDED: ReceiptBounds = ReceiptBounds { keep_ms: 90 * 24 * 60 * 60 * 1_000, max_bytes: u64::MAX };
 
 /// Those that are read and written, oldest first.
-const KEPT: &str =
-    "SELECT number, begun_at_ms, payload_bytes, receipts FROM receipt_segments WHERE state = 'kept' ORDER BY number";
+const KEPT: &str = "SELECT number, begun_at_ms, payload_bytes, receipts, COALESCE(file, number), remaining, looked_at_ms, changes \
+                    FROM receipt_segments WHERE state = 'kept' ORDER BY number";
+/// Where the receipts of one lie.
+const FILE: &str = "SELECT COALESCE(file, number) FROM receipt_segments WHERE number = $1 AND state = 'kept'";
 /// The statement takes the next number of a segment, which none had before.
 pub(crate) const NEXT_NUMBER: &str =
     "UPDATE counters SET value = value + 1 WHERE name = 'receipt_segments' RETURNING value";
@@ -55,6 +65,8 @@ pub(crate) struct Receipts {
     files: Option<SegmentFiles>,
     /// Held by whoever makes or forgets segments, so that one process does not meet itself.
     changing: Mutex<()>,
+    /// Held by whoever writes segments anew, which may take long. A copy that is found under way while nobody holds it was given up.
+    thinning: Mutex<()>,
 }
 
 impl Receipts {
@@ -63,7 +75,7 @@ impl Receipts {
             StorePlace::Sqlite(path) => Some(SegmentFiles::open(path, patience)?),
             StorePlace::Postgres(_) => None,
         };
-        Ok(Self { bounds: OnceLock::new(), files, changing: Mutex::default() })
+        Ok(Self { bounds: OnceLock::new(), files, changing: Mutex::default(), thinning: Mutex::default() })
     }
 
     /// The first bounds that are set count.
@@ -97,20 +109,42 @@ pub(crate) fn segment_of(number: u64) -> u64 {
     number >> WITHIN_BITS
 }
 
-/// A segment as the database knows it, with how many receipts it was given.
+/// A segment as the database knows it.
 pub(crate) struct KnownSegment {
+    /// Its bytes are those of its values, which PostgreSQL alone counts.
     pub(crate) segment: Segment,
+    /// How many receipts it was given; 0 on SQLite as long as it was not written anew.
     pub(crate) receipts: u64,
+    /// The number of the file or partition where it lies.
+    pub(crate) file: u64,
+    /// How many were left when it was written anew; none where it never was.
+    pub(crate) left: Option<u64>,
+    /// Up to when it was looked through for receipts that go.
+    looked_at: Timestamp,
+    /// How often its receipts were changed.
+    changes: u64,
 }
 
-/// The segments that are kept, oldest first. Their bytes are those of their values, which PostgreSQL alone counts.
+/// The segments that are kept, oldest first.
 pub(crate) async fn kept(engine: &Engine) -> Result<Vec<KnownSegment>, EngineError> {
     engine.query(KEPT, Vec::new()).await?.iter().map(known).collect()
 }
 
+/// Where the receipts of the segments that are kept lie, oldest first.
+pub(crate) async fn files_of_kept(engine: &Engine) -> Result<Vec<u64>, EngineError> {
+    Ok(kept(engine).await?.into_iter().map(|known| known.file).collect())
+}
+
 fn known(row: &Row) -> Result<KnownSegment, EngineError> {
-    let segment = Segment { number: row.number(0)?, begun: row.time(1)?, bytes: row.number(2)? };
-    Ok(KnownSegment { segment, receipts: row.number(3)? })
+    let left = row.optional_integer(5)?.map(u64::try_from).transpose();
+    Ok(KnownSegment {
+        segment: Segment { number: row.number(0)?, begun: row.time(1)?, bytes: row.number(2)? },
+        receipts: row.number(3)?,
+        file: row.number(4)?,
+        left: left.map_err(|_| EngineError::failed("a segment has less than no receipts"))?,
+        looked_at: row.time(6)?,
+        changes: row.number(7)?,
+    })
 }
 
 /// A time for a column.
@@ -121,7 +155,7 @@ pub(crate) fn begun_value(begun: Timestamp) -> i64 {
 /// Tells of files that the database does not know: it may have been put in the place of another.
 pub(crate) async fn tell_of_strangers(engine: &Engine, receipts: &Receipts) -> Result<(), EngineError> {
     let Some(files) = &receipts.files else { return Ok(()) };
-    let rows = engine.query("SELECT number FROM receipt_segments", Vec::new()).await?;
+    let rows = engine.query("SELECT COALESCE(file, number) FROM receipt_segments", Vec::new()).await?;
     let known = rows.iter().map(|row| row.number(0)).collect::<Result<Vec<_>, _>>()?;
     let found = files.read(|segments| segments.found()).await?;
     let strangers = found.into_iter().filter(|number| !known.contains(number)).count();

@@ -2,6 +2,8 @@
 //!
 //! On PostgreSQL that is a view. On SQLite each file is asked, the newest first, and the tables of before last; what is in order
 //! of time is put in order once more in the end, for a receipt that was kept late may lie in a later segment.
+//!
+//! A file that is not there any more may have another in its place: who meets that looks at the list of segments anew.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,65 +16,17 @@ use intent_gateway_domain::user_data::UserRanking;
 use intent_gateway_domain::vault::Mark;
 use serde_json::value::RawValue;
 
-use super::kept;
-use crate::engine::{Engine, Tx};
+use super::statements::{OF_ALL, OF_FILE, Whole, put_together};
+use super::{FILE, files_of_kept};
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::evidence::{keepable_name, read_quoted, read_shown, receipt, receipt_columns};
+use crate::evidence::{keepable_name, read_quoted, read_shown, receipt};
 use crate::records::SqlStore;
-use crate::sqlite::{Batch, Sqlite};
+use crate::sqlite::{Batch, OpenSegments, Sqlite};
 use crate::value::{Column, Row, Value};
 
 /// The statements below say it as a figure.
 const _: () = assert!(RANKINGS_OF_REQUEST_MAX == 3);
-
-/// The same questions to the tables of a file and to PostgreSQL's views. Parameters appear in their order.
-struct Statements {
-    receipt: &'static str,
-    parts: &'static str,
-    shown: &'static str,
-    of_request: &'static str,
-    recent: &'static str,
-    of_user: &'static str,
-}
-
-macro_rules! statements {
-    ($receipts:literal, $parts:literal) => {
-        Statements {
-            receipt: concat!("SELECT ", receipt_columns::columns!(), " FROM ", $receipts, " WHERE id = $1"),
-            parts: concat!(
-                "SELECT ",
-                receipt_columns::part_columns!(),
-                " FROM ",
-                $parts,
-                " WHERE receipt = $1 ORDER BY place"
-            ),
-            // Of the one partner's shown options alone: every call of a tool asks it.
-            shown: concat!(
-                "SELECT quoted FROM ",
-                $parts,
-                " WHERE receipt = (SELECT number FROM ",
-                $receipts,
-                " WHERE id = $1) AND partner = $2"
-            ),
-            of_request: concat!(
-                "SELECT id, at_ms, number FROM ",
-                $receipts,
-                " WHERE request_id = $1 ORDER BY at_ms DESC, number DESC LIMIT $2"
-            ),
-            // By their numbers, which is how they lie: an index for what is asked when values are removed would cost every
-            // search.
-            recent: concat!("SELECT id, intent FROM ", $receipts, " ORDER BY number DESC LIMIT $1"),
-            of_user: concat!(
-                "SELECT number, id, request_id FROM ",
-                $receipts,
-                " WHERE user_mark = $1 AND number < $2 ORDER BY number DESC LIMIT $3"
-            ),
-        }
-    };
-}
-
-const OF_FILE: Statements = statements!("receipts", "receipt_parts");
-const OF_ALL: Statements = statements!("all_receipts", "all_receipt_parts");
 
 const HAS_ID: &str = "SELECT number FROM receipts WHERE id = $1";
 
@@ -107,45 +61,71 @@ impl SqlStore {
         ask: impl Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + Sync + 'static,
     ) -> Result<T, EngineError> {
         let ask: Ask<T> = Arc::new(ask);
-        let numbers: Vec<u64> = kept(&self.engine).await?.iter().map(|known| known.segment.number).collect();
-        let of_files = Arc::clone(&ask);
-        let asked = move |segments: &mut crate::sqlite::OpenSegments| {
-            let mut found = T::default();
-            for number in numbers.into_iter().rev() {
-                let enough = segments.on(number, |tx| of_files(tx, &mut found))?;
-                if enough.is_some_and(|enough| enough.is_break()) {
-                    return Ok((found, true));
+        let mut files = files_of_kept(&self.engine).await?;
+        let (mut found, is_enough) = loop {
+            let of_files = Arc::clone(&ask);
+            let asked = files.clone();
+            let look = move |segments: &mut OpenSegments| {
+                let (mut found, mut is_complete) = (T::default(), true);
+                for file in asked.into_iter().rev() {
+                    match segments.on(file, |tx| of_files(tx, &mut found))? {
+                        Some(ControlFlow::Break(())) => return Ok((found, true, is_complete)),
+                        Some(ControlFlow::Continue(())) => {}
+                        None => is_complete = false,
+                    }
                 }
+                Ok((found, false, is_complete))
+            };
+            let (found, is_enough, is_complete) = self.receipts.files()?.read(look).await?;
+            if is_complete {
+                break (found, is_enough);
             }
-            Ok((found, false))
+            // Where the list is the same, the file was removed by hand: it holds nothing.
+            let again = files_of_kept(&self.engine).await?;
+            if std::mem::replace(&mut files, again) == files {
+                break (found, is_enough);
+            }
         };
-        let (mut found, is_enough) = self.receipts.files()?.read(asked).await?;
         if is_enough {
             return Ok(found);
         }
         engine.read_batch(move |tx| ask(tx, &mut found).map(|_| found)).await
     }
 
-    pub(crate) async fn read_receipt(&self, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
-        let id = keepable_name(id);
-        match &self.engine {
-            Engine::Sqlite(engine) => {
-                let ask = move |tx: &Batch<'_>, found: &mut Option<KeptReceipt>| {
-                    let rows = tx.query(OF_FILE.receipt, &[id.as_str().into()])?;
-                    let Some(header) = rows.first() else { return Ok(ControlFlow::Continue(())) };
-                    let parts = tx.query(OF_FILE.parts, &[header.integer(0)?.into()])?;
-                    *found = Some(receipt(header, &parts)?);
-                    Ok(ControlFlow::Break(()))
-                };
-                self.ask_files(engine, ask).await
+    /// Asks the file of a segment on SQLite; none where it is not kept any more, or its file was removed by hand.
+    pub(crate) async fn ask_segment<T: Send + 'static>(
+        &self,
+        segment: u64,
+        ask: impl Fn(&mut OpenSegments, u64) -> Result<Option<T>, EngineError> + Clone + Send + 'static,
+    ) -> Result<Option<T>, EngineError> {
+        let mut missing = None;
+        loop {
+            let rows = self.engine.query(FILE, vec![Value::number(segment)?]).await?;
+            let file = rows.first().map(|row| row.number(0)).transpose()?;
+            let Some(file) = file.filter(|file| missing != Some(*file)) else { return Ok(None) };
+            let ask = ask.clone();
+            let found = self.receipts.files()?.read(move |segments| ask(segments, file)).await?;
+            if found.is_some() {
+                return Ok(found);
             }
-            Engine::Postgres(_) => {
-                let mut tx = self.engine.read().await?;
-                let read = read_from_views(&mut tx, id).await;
-                tx.rollback().await;
-                read
-            }
+            missing = Some(file);
         }
+    }
+
+    pub(crate) async fn read_receipt(&self, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
+        let id = Value::from(keepable_name(id));
+        let rows = match &self.engine {
+            Engine::Sqlite(engine) => {
+                let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
+                    *found = tx.query(OF_FILE.receipt, [&id])?;
+                    Ok(if found.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+                };
+                self.ask_files(engine, ask).await?
+            }
+            Engine::Postgres(engine) => engine.query(OF_ALL.receipt, vec![id]).await?,
+        };
+        let found = put_together(rows)?;
+        found.first().map(|Whole { header, parts }| receipt(header, parts)).transpose()
     }
 
     pub(crate) async fn read_option(
@@ -303,11 +283,4 @@ fn newest_first(rows: &mut [Row], time: usize, number: usize) -> Result<(), Engi
     let key = |row: &Row| (row.integer(time).unwrap_or_default(), row.integer(number).unwrap_or_default());
     rows.sort_by_key(|row| std::cmp::Reverse(key(row)));
     Ok(())
-}
-
-async fn read_from_views(tx: &mut Tx, id: String) -> Result<Option<KeptReceipt>, EngineError> {
-    let rows = tx.query(OF_ALL.receipt, vec![id.into()]).await?;
-    let Some(header) = rows.first() else { return Ok(None) };
-    let parts = tx.query(OF_ALL.parts, vec![header.integer(0)?.into()]).await?;
-    receipt(header, &parts).map(Some)
 }

@@ -9,7 +9,7 @@ use crate::backup::Table;
 use crate::engine::{Engine, Tx};
 use crate::error::{BackupError, EngineError};
 use crate::records::SqlStore;
-use crate::sqlite::{Batch, SegmentFiles};
+use crate::sqlite::{Batch, OpenSegments, SegmentFiles};
 use crate::value::{Row, Value};
 
 /// Rows that are written into a file at once.
@@ -32,7 +32,8 @@ impl SqlStore {
         if let Engine::Sqlite(_) = self.engine {
             for known in kept(&self.engine).await? {
                 let segment = known.segment.number;
-                let rows = self.receipts.files()?.read(move |segments| segments.ask(segment, LAST)).await?;
+                let rows =
+                    self.ask_segment(segment, |segments: &mut OpenSegments, file| segments.ask(file, LAST)).await?;
                 let last = rows.unwrap_or_default().first().map(|row| row.number(0)).transpose()?;
                 ends.extend(last.map(|last| FileEnd { segment, last }));
             }
@@ -49,9 +50,8 @@ impl SqlStore {
     ) -> Result<Option<Vec<Row>>, EngineError> {
         let (page, mut values) = (table.page, after.clone());
         values.push(table.rows_at_once.into());
-        let read = move |tx: &Batch<'_>| tx.query(page, &values);
-        let rows = self.receipts.files()?.read(move |segments| segments.on(segment, read)).await?;
-        let mut rows = rows.unwrap_or_default();
+        let read = move |segments: &mut OpenSegments, file| segments.on(file, |tx| tx.query(page, &values));
+        let mut rows = self.ask_segment(segment, read).await?.unwrap_or_default();
         // The first column of either table is the receipt's number.
         rows.retain(|row| row.number(0).is_ok_and(|number| number <= last));
         table.advance(rows, after)

@@ -1,8 +1,9 @@
 //! Files of receipts beside the database: one for each segment, with threads of their own, so that receipts take no turn of the
 //! writer for which completion reports wait, and are forgotten by removing a file.
 //!
-//! Which segments there are stands in the database. A file that is not named there is none of its segments, whatever it holds;
-//! a segment whose file is missing holds nothing.
+//! Which segments there are stands in the database, and in which file each lies: one that is written anew without some of its
+//! receipts gets another. A file that is not named there is none of its segments, whatever it holds; a segment whose file is missing
+//! holds nothing.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -266,7 +267,12 @@ impl OpenSegments {
         self.open.remove(&number);
         let _nobody_works = self.removing.write().unwrap_or_else(PoisonError::into_inner);
         let failed = |cause| EngineError::because("a file of receipts cannot be removed", cause);
-        remove_all(&path(&self.folder, number)).map_err(failed)
+        remove_all(&path(&self.folder, number)).map_err(failed)?;
+        // Gone for good, before the database forgets that it was there: nobody would remove it a second time.
+        match File::open(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            folder => folder.and_then(|folder| folder.sync_all()).map_err(failed),
+        }
     }
 
     /// The segments that there are files of, whether or not the database knows them.
@@ -292,7 +298,7 @@ impl OpenSegments {
             };
             let connection = connection.map_err(cannot_open)?;
             check(&connection)?;
-            // The oldest are asked for least.
+            // Those that were made first are asked for least.
             while self.open.len() >= OPEN_MAX {
                 self.open.pop_first();
             }

@@ -120,6 +120,7 @@ pub(crate) fn receipt(id: &str, at_ms: Timestamp) -> Receipt {
         }],
         ranked: vec![score(2), score(3), score(0)],
         dropped: vec![ReceiptDrop { number: 1, strike: true, codes: vec!["X".to_owned(), "Y".to_owned()] }],
+        bookable_until_ms: Some(at_ms.plus_ms(15 * 60 * 1_000)),
         outcome: Digest::of(b"outcome"),
     }
 }

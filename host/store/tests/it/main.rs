@@ -23,5 +23,6 @@ mod reseal;
 mod segments;
 mod several;
 mod support;
+mod thinning;
 mod tls;
 mod user_data;

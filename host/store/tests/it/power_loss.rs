@@ -1,6 +1,9 @@
 //! A power loss loses nothing that was acknowledged: the process is killed and what it had not synced is undone. The
 //! same test reports loss where there is one, on two stores that were spoilt for it.
 //!
+//! Receipts are written seldom and synced at once, so a kill at any moment finds nothing that could be lost. There the power goes
+//! right before a sync, when what it would settle is written; while a segment is written anew, before each sync in turn.
+//!
 //! SQLite only. PostgreSQL writes in processes of its own, which outlive the gateway's; what it acknowledges is its own
 //! `fsync` and `synchronous_commit`, which the store reads back when it opens.
 
@@ -8,12 +11,14 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::growth::ReceiptBounds;
 use intent_gateway_domain::ports::{Evidence as _, Journal as _};
 use intent_gateway_domain::store::{Change, Kind, List, Store as _, Write};
@@ -22,9 +27,10 @@ use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use test_servers::power_loss::{self, Lost};
 use test_servers::soak;
 
-use crate::evidence::{NOW, finding, findings, receipt};
+use crate::evidence::{NOW, finding, findings, keep as keep_receipt, receipt};
 use crate::ledger::{all, charge};
 use crate::support::{Database, entry, record, vault};
+use crate::thinning::{self, order, ranking, there, unused};
 
 /// Set for the process that is killed: what it does, which round it is, and where its database is.
 const CHILD: &str = "INTENT_GATEWAY_TEST_POWER_LOSS";
@@ -39,6 +45,12 @@ const KINDS: [Kind; 2] = [Kind::Manifests, Kind::Credentials];
 
 /// Receipts of a round, at most.
 const RECEIPTS_MAX: usize = 20_000;
+/// The sync at which the power goes while receipts are kept, in turn.
+const RECEIPTS_END_AT: [u64; 3] = [60, 201, 502];
+/// More syncs than it takes to write two segments anew.
+const SYNCS_MAX: u64 = 500;
+/// How a process ends that is killed.
+const SIGKILL: i32 = 9;
 /// Clients of the desk, so that batches have more than one booking.
 const CLIENTS: u32 = 16;
 
@@ -53,17 +65,20 @@ enum Way {
     Records,
     /// Receipts, over many segments, of which the oldest are forgotten.
     Receipts,
+    /// Segments of receipts are written anew.
+    Thinning,
     /// Statements of the test's own, at this `synchronous`: FULL shows that what the next one loses is not the test's
     /// fault.
     Full,
     Off,
 }
 
-const WAYS: [(Way, &str); 6] = [
+const WAYS: [(Way, &str); 7] = [
     (Way::Desk, "desk"),
     (Way::Early, "early"),
     (Way::Records, "records"),
     (Way::Receipts, "receipts"),
+    (Way::Thinning, "thinning"),
     (Way::Full, "full"),
     (Way::Off, "off"),
 ];
@@ -87,6 +102,10 @@ async fn child() {
         Way::Desk | Way::Early => book(store, round, way == Way::Early).await,
         Way::Records => keep(store, round).await,
         Way::Receipts => keep_receipts(store, round).await,
+        Way::Thinning => {
+            store.thin_segments(&unused(0), THINNED_AT).await.expect("it thins");
+            store.close().await;
+        }
         Way::Full | Way::Off => {
             store.close().await;
             insert(path, round, if way == Way::Off { "OFF" } else { "FULL" });
@@ -198,7 +217,14 @@ async fn rounds(way: Way) -> Outcome {
     let is_spoilt = matches!(way, Way::Early | Way::Off);
     let rounds = if is_spoilt { ROUNDS_LONG } else { soak::choose(ROUNDS, ROUNDS_LONG) };
     while outcome.rounds < rounds && outcome.is_sound() {
-        acknowledged.extend(run_and_kill(way, outcome.rounds, path));
+        if way == Way::Receipts {
+            let turn = usize::try_from(outcome.rounds).expect("a round") % RECEIPTS_END_AT.len();
+            let (kept, status) = run_until_sync(way, outcome.rounds, path, RECEIPTS_END_AT[turn]);
+            assert_eq!(status.signal(), Some(SIGKILL), "{status:?}");
+            acknowledged.extend(kept);
+        } else {
+            acknowledged.extend(run_and_kill(way, outcome.rounds, path));
+        }
         // In turn: nothing of what was not synced is on the disk, and some of it is.
         let undone = if outcome.rounds % 2 == 0 {
             power_loss::roll_back(folder)
@@ -206,6 +232,7 @@ async fn rounds(way: Way) -> Outcome {
             power_loss::roll_back_in_part(folder, u64::from(outcome.rounds))
         };
         let undone = undone.expect("it is rolled back");
+        assert!(way != Way::Receipts || undone.changes > 0, "nothing was lost: the round shows nothing");
         outcome.undone.changes += undone.changes;
         outcome.undone.entries += undone.entries;
         outcome.acknowledged = acknowledged.len();
@@ -262,7 +289,7 @@ async fn lost(database: &Database, way: Way, keys: &[String]) -> Result<Vec<Stri
             }
             there
         }
-        Way::Records | Way::Full | Way::Off => {
+        Way::Records | Way::Thinning | Way::Full | Way::Off => {
             let records = [kept(&store, KINDS[0]).await?, kept(&store, KINDS[1]).await?];
             // The statements of the test's own make no entries.
             let has_entries =
@@ -299,8 +326,8 @@ async fn kept(store: &SqlStore, kind: Kind) -> Result<HashSet<String>, String> {
     }
 }
 
-/// Runs the child under the shim, kills it at some moment, and returns what it had acknowledged.
-fn run_and_kill(way: Way, round: u32, path: &Path) -> Vec<String> {
+/// The child, which is not started yet.
+fn child_of(way: Way, round: u32, path: &Path) -> Command {
     let (_, name) = WAYS.iter().find(|(one, _)| *one == way).expect("a way");
     let mut command = Command::new("/proc/self/exe");
     command
@@ -309,12 +336,23 @@ fn run_and_kill(way: Way, round: u32, path: &Path) -> Vec<String> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    command
+}
+
+/// The keys that a child says to have kept, as it says them.
+fn kept_by(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    lines.map_while(Result::ok).filter_map(|line| line.split_once("kept ").map(|(_, key)| key.to_owned()))
+}
+
+/// Runs the child under the shim, kills it at some moment, and returns what it had acknowledged.
+fn run_and_kill(way: Way, round: u32, path: &Path) -> Vec<String> {
+    let mut command = child_of(way, round, path);
     power_loss::watch(&mut command, path.parent().expect("a folder")).expect("it is watched");
     let mut child = command.spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let kept = |line: String| line.split_once("kept ").map(|(_, key)| key.to_owned());
+    let mut kept = kept_by(&mut child);
     let wanted = ACKNOWLEDGED_MIN[usize::try_from(round).expect("a round") % ACKNOWLEDGED_MIN.len()];
-    let mut acknowledged: Vec<String> = lines.by_ref().map_while(Result::ok).filter_map(kept).take(wanted).collect();
+    let mut acknowledged: Vec<String> = kept.by_ref().take(wanted).collect();
     assert_eq!(acknowledged.len(), wanted, "the child failed");
     // Another moment in each round, so that all parts of a commit have their turn.
     let until = Instant::now() + Duration::from_micros(u64::from(round) * 1_300);
@@ -322,9 +360,18 @@ fn run_and_kill(way: Way, round: u32, path: &Path) -> Vec<String> {
         std::hint::spin_loop();
     }
     child.kill().expect("it is killed");
-    acknowledged.extend(lines.map_while(Result::ok).filter_map(kept));
+    acknowledged.extend(kept);
     child.wait().expect("it has ended");
     acknowledged
+}
+
+/// Runs the child under the shim, which kills it at a sync; what it had acknowledged, and how it ended.
+fn run_until_sync(way: Way, round: u32, path: &Path, sync: u64) -> (Vec<String>, ExitStatus) {
+    let mut command = child_of(way, round, path);
+    power_loss::watch_until_sync(&mut command, path.parent().expect("a folder"), sync).expect("it is watched");
+    let mut child = command.spawn().expect("it starts");
+    let acknowledged = kept_by(&mut child).collect();
+    (acknowledged, child.wait().expect("it has ended"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -357,4 +404,77 @@ async fn synchronous_off_is_found() {
     assert!(sound.is_sound(), "{sound:?}");
     let outcome = rounds(Way::Off).await;
     assert!(!outcome.lost.is_empty(), "{outcome:?}");
+}
+
+/// When segments are written anew: all in them is old enough.
+const THINNED_AT: Timestamp = NOW.plus_ms(1_000);
+/// What lies in two segments that are over, and in one that is not; and what stays when they are written anew.
+const RECEIPTS: [u64; 9] = [0, 1, 2, 3, 4, 10, 11, 12, 20];
+const FIRST_THINNED: [u64; 5] = [1, 10, 11, 12, 20];
+const THINNED: [u64; 3] = [1, 11, 20];
+
+/// A database on a disk of its own, closed in good order.
+async fn prepare() -> Database {
+    let database = Database::sqlite();
+    let store = thinning::open(&database).await;
+    for at in RECEIPTS {
+        keep_receipt(&store, [ranking(at)]).await;
+    }
+    for at in [1, 11] {
+        order(&store, &format!("request-{at}"), &format!("order-{at}"), Some(&format!("rank_{at}"))).await;
+    }
+    Arc::into_inner(store).expect("nobody else has it").close().await;
+    database
+}
+
+/// The same on another disk.
+fn copy(database: &Database) -> Database {
+    let other = Database::sqlite();
+    let folder = |database: &Database| database.file().and_then(Path::parent).expect("a folder").to_owned();
+    let (from, to) = (folder(database), folder(&other));
+    std::fs::create_dir_all(to.join("gateway-receipts")).expect("it is made");
+    let files = [from.join("gateway.db")].into_iter().chain(database.segment_files());
+    for file in files {
+        std::fs::copy(&file, to.join(file.strip_prefix(&from).expect("it is below"))).expect("it is copied");
+    }
+    other
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_segment_that_is_written_anew_is_whole_at_every_sync() {
+    let prepared = prepare().await;
+    let (mut seen, mut undone) = (HashSet::new(), Lost::default());
+    for sync in 1..SYNCS_MAX {
+        let database = copy(&prepared);
+        let path = database.file().expect("a file");
+        let folder = path.parent().expect("a folder");
+        let (_, status) = run_until_sync(Way::Thinning, 0, path, sync);
+        if status.success() {
+            let states = [&RECEIPTS[..], &FIRST_THINNED, &THINNED].map(<[u64]>::to_vec);
+            assert_eq!(seen, HashSet::from(states), "the power went before, between and after");
+            assert!(undone.changes > 0 && undone.entries > 0, "{undone:?}");
+            return;
+        }
+        assert_eq!(status.signal(), Some(SIGKILL), "{status:?}");
+        let lost = match sync % 2 {
+            0 => power_loss::roll_back(folder),
+            _ => power_loss::roll_back_in_part(folder, sync),
+        };
+        let lost = lost.expect("it is rolled back");
+        undone.changes += lost.changes;
+        undone.entries += lost.entries;
+        let store = thinning::open(&database).await;
+        let left = there(&store, 0..30).await;
+        let checked = thinning::check(&store).await;
+        assert_eq!(checked.problems, [], "sync {sync}");
+        assert!([&RECEIPTS[..], &FIRST_THINNED, &THINNED].contains(&&left[..]), "sync {sync}: {left:?}");
+        seen.insert(left);
+        // Whoever comes next removes what is left of it, and goes on.
+        store.forget_segments(Timestamp::EPOCH).await.expect("it forgets");
+        assert_eq!(database.segment_files().len(), 3, "sync {sync}");
+        store.thin_segments(&unused(0), THINNED_AT).await.expect("it thins");
+        assert_eq!(there(&store, 0..30).await, THINNED, "sync {sync}");
+        assert_eq!(database.segment_files().len(), 3, "sync {sync}");
+    }
+    panic!("it takes more than {SYNCS_MAX} syncs");
 }

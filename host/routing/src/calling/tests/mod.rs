@@ -137,6 +137,7 @@ fn receipt(contract: Digest) -> Receipt {
         history: Vec::new(),
         ranked: vec![score],
         dropped: Vec::new(),
+        bookable_until_ms: None,
         outcome: Digest::of(b""),
     }
 }

@@ -1,0 +1,1 @@
+-- PostgreSQL says all of it as SQLite does.

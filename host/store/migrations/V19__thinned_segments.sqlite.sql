@@ -1,0 +1,1 @@
+-- SQLite says all of it as PostgreSQL does.
