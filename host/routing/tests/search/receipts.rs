@@ -32,6 +32,8 @@ fn a_receipt_holds_what_was_ranked_and_what_came_of_it() {
     assert_eq!((receipt.at_ms, receipt.request_id.as_str()), (Timestamp::from_ms(NOW_MS), "made-up"));
     assert_eq!((receipt.intent.as_str(), receipt.version.to_string().as_str()), ("test.find_things", "1.2.3"));
     assert_eq!(receipt.contract, world.contract.digest());
+    let last = outcome.options.iter().map(|option| option.bookable_until).max();
+    assert!(last > Some(receipt.at_ms) && receipt.bookable_until_ms == last, "{:?}", receipt.bookable_until_ms);
     assert_eq!(receipt.arguments.get(), r#"{"city":"Pune","request_id":"made-up"}"#);
     let payloads: Vec<_> = receipt
         .payloads

@@ -315,7 +315,7 @@ async fn what_is_erased_meanwhile_stays_erased(database: Database) {
 }
 
 fn intent_of(at: u64) -> IntentId {
-    IntentId::parse(if at % 3 == 0 { YOGA } else { INTENT }).expect("an intent")
+    IntentId::parse(if at.is_multiple_of(3) { YOGA } else { INTENT }).expect("an intent")
 }
 
 /// The tables or files of receipts that there are.
