@@ -21,6 +21,9 @@ mod statements;
 mod thinning;
 mod transfer;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 

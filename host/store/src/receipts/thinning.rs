@@ -368,13 +368,10 @@ async fn note_copy(engine: &Sqlite) -> Result<u64, EngineError> {
     engine.batch(note).await
 }
 
-/// Whether a receipt stays. One that was erased takes no room, and says that it was erased.
+/// Whether a receipt stays. What cannot be read does, for the check tells of it, and so does one that was erased: it takes no room,
+/// has nothing to be read, and says that it was erased.
 fn stays(row: &Row, is_pointed_to: bool, look: Look<'_>) -> Result<bool, EngineError> {
     let (body, request_id, kept) = (row.bytes(5)?, row.text(2)?, row.time(4)?.min(look.ended));
-    if body.is_empty() {
-        return Ok(true);
-    }
-    // What cannot be read stays, for the check tells of it.
     let is_bookable = match read_bookable_until(body) {
         Ok(until) => until.is_none_or(|until| until > look.now),
         Err(_) => return Ok(true),

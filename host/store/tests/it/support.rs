@@ -122,6 +122,17 @@ impl Database {
         }
     }
 
+    /// Begins to read all as it is now, as another process, before it has looked at any receipt; none on SQLite, whose files are read
+    /// one by one.
+    pub(crate) async fn begin_to_read(&self) -> Option<tokio_postgres::Client> {
+        let Engine::Postgres { url } = &self.engine else { return None };
+        let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("a connection");
+        tokio::spawn(connection);
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT value FROM counters";
+        client.batch_execute(begin).await.expect("it reads");
+        Some(client)
+    }
+
     /// The files of receipts on SQLite, oldest first.
     pub(crate) fn segment_files(&self) -> Vec<PathBuf> {
         let Engine::Sqlite { path, .. } = &self.engine else { return Vec::new() };

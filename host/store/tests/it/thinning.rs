@@ -29,6 +29,7 @@ on_both_engines!(
     two_gateways_keep_the_same,
     a_segment_is_written_anew_while_others_read_and_write,
     what_is_erased_meanwhile_stays_erased,
+    who_reads_what_was_there_before_misses_nothing,
     a_copy_that_was_given_up_goes,
     what_a_copy_has_replaced_goes,
     the_check_knows_what_thinning_left,
@@ -312,6 +313,26 @@ async fn what_is_erased_meanwhile_stays_erased(database: Database) {
     }
     assert!(store.rankings_of(&mark, None, 7).await.unwrap().is_empty());
     assert_eq!(check(&store).await.problems, []);
+}
+
+/// On PostgreSQL a transaction that began before would see nothing of what was copied since.
+async fn who_reads_what_was_there_before_misses_nothing(database: Database) {
+    let store = open(&database).await;
+    for at in [0, 1, 10] {
+        keep(&store, [ranking(at)]).await;
+    }
+    order(&store, "request-1", "order-1", None).await;
+    if let Some(reader) = database.begin_to_read().await {
+        assert_eq!(store.thin_segments(&unused(0), LATER).await.unwrap(), Thinned::default(), "it has to wait");
+        let count = "SELECT COUNT(*) FROM segment_receipts";
+        let seen: i64 = reader.query_one(count, &[]).await.expect("it reads").get(0);
+        assert_eq!(seen, 3);
+        reader.batch_execute("COMMIT").await.expect("it ends");
+        assert_eq!(store.forget_segments(Timestamp::EPOCH).await.unwrap(), 0);
+        assert_eq!(places(&database).await, 2, "nothing is left of the copy");
+    }
+    assert_eq!(thin(&store, &unused(0), LATER, 1).await.receipts, 1);
+    assert_eq!(there(&store, 0..20).await, [1, 10]);
 }
 
 fn intent_of(at: u64) -> IntentId {
