@@ -133,32 +133,24 @@ async fn a_thief_locks_nobody_out_and_moves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thief_names_no_first_address_and_the_owner_is_told_of_each() {
+async fn an_owner_is_told_of_first_addresses_and_takes_them_back() {
     let platform = Platform::start(None);
     let (business, gateway) = (platform.sign_up(OWNER).await, &platform.gateway);
     let issued = platform.post(&business.path("credentials"), &business.token, json!({})).await;
     let thief = enter(gateway, &issued.body["client_id"], &issued.body["client_secret"]).await.expect("it has leaked");
     let (webhook, connection) = (format!("{}/webhook", business.path("credentials")), business.path("connection"));
-    let addresses = |host: &str| {
-        [
-            (webhook.clone(), json!({"webhook_url": format!("https://{host}/hook")})),
-            (connection.clone(), json!({"url": format!("https://{host}/mcp")})),
-        ]
-    };
-    for (path, body) in addresses("thief.example") {
-        let refused = platform.put(&path, &thief, body).await;
-        let said = (refused.status, &refused.body["error"]["code"]);
-        assert_eq!(said, (401, &json!("FRESH_SIGN_IN_NEEDED")), "{path}: {}", refused.body);
-        assert_eq!(gateway.call("GET", &connection, Some(&business.token), None).await.status, 404);
-    }
-    // Right after the sign-up nothing more is asked for; the owner is told, and takes both back from the mailbox alone.
-    for (path, body) in addresses("mcp.coolcar.example") {
-        let set = platform.put(&path, &business.token, body).await;
-        assert_eq!(set.status, 200, "{path}: {}", set.body);
+    let addresses = [
+        (&webhook, json!({"webhook_url": "https://thief.example/hook"})),
+        (&connection, json!({"url": "https://thief.example/mcp"})),
+    ];
+    for (path, body) in addresses {
+        let set = platform.put(path, &thief, body).await;
+        assert_eq!(set.status, 200, "a program onboards so: {path}: {}", set.body);
     }
     let told = platform.mails_saying(OWNER, "had none before", 2).await;
     for mail in told {
         let what = if mail.contains("your webhook now has") { "webhook" } else { "endpoint" };
+        assert!(mail.contains("thief.example"), "{mail}");
         let undo = json!({"account_id": business.id, "code": undo_code(&mail)});
         let undone = gateway.call("POST", "/api/v1/business/undo", None, Some(&undo)).await;
         assert_eq!((undone.status, &undone.body["undone"]), (200, &json!(what)), "{mail}: {}", undone.body);
@@ -167,6 +159,8 @@ async fn a_thief_names_no_first_address_and_the_owner_is_told_of_each() {
     assert_eq!(account["connections"], json!([]), "{account}");
     let credentials = gateway.call("GET", &business.path("credentials"), Some(gateway.admin_token()), None).await;
     assert_eq!(credentials.body.get("webhook_url").cloned().unwrap_or_default(), Value::Null, "{}", credentials.body);
+    let again = platform.put(&connection, &thief, json!({"url": "https://thief.example/mcp"})).await;
+    assert_eq!(again.status, 401, "every session has ended: {}", again.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,9 +59,9 @@ pub fn webhook_context(account: &PartnerId) -> String {
 
 /// What completion reports are verified with, in memory.
 pub trait SigningKeys: Send + Sync {
-    /// Reads the keys of the store anew, as of now (milliseconds since the epoch).
+    /// Reads the keys of the store anew.
     ///
     /// # Errors
     /// [`StoreError`]; the keys read last stay in force, until they are too old to be trusted.
-    fn refresh(&self, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn refresh(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 }

@@ -180,7 +180,6 @@ impl Background {
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone(), board, clock: clock.clone() };
         let follower = Follower {
             store: store.clone(),
-            clock: clock.clone(),
             keys,
             live: onboarding.live,
             tests: onboarding.tests,
@@ -372,7 +371,6 @@ async fn follow(follower: Follower, mut seen: u64, rounds: TaskRounds) {
 #[derive(Clone)]
 struct Follower {
     store: Arc<SqlStore>,
-    clock: Arc<dyn Clock>,
     keys: Arc<KeyRing>,
     live: Arc<LivePartners>,
     tests: Arc<GoLiveTests>,
@@ -382,14 +380,14 @@ struct Follower {
 
 impl Follower {
     async fn follow_once(&self, seen: &mut u64) -> Result<(), String> {
-        let Self { store, clock, keys, live, tests, strikes, health } = self;
+        let Self { store, keys, live, tests, strikes, health } = self;
         let now = match tokio::time::timeout(COMPARE_POLL, store.wait_for_change(*seen)).await {
             Ok(now) => now,
             Err(_elapsed) => {
-                let asked_at = clock.now();
+                let asked_at_ms = keys.elapsed_ms();
                 let now = store.changes().await.map_err(|error| chain(&error))?;
                 if now == *seen {
-                    keys.note_compared(asked_at);
+                    keys.note_compared(asked_at_ms);
                     // What a date in a record ends is no change of the record.
                     if live.is_due() {
                         live.refresh().await.map_err(|error| chain(&error))?;
@@ -400,7 +398,7 @@ impl Follower {
                 now
             }
         };
-        keys.refresh(clock.now()).await.map_err(|error| chain(&error))?;
+        keys.refresh().await.map_err(|error| chain(&error))?;
         let partners = live.refresh().await.map_err(|error| chain(&error))?;
         if live.is_due() {
             tell_ends(tests).await?;

@@ -135,7 +135,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
-    keys.refresh(clock.now()).await.context("the signing keys cannot be read")?;
+    keys.refresh().await.context("the signing keys cannot be read")?;
     let mut strikes = StrikeWatch::default();
     let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
@@ -310,7 +310,7 @@ fn parts(
     let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
-    let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), signing_keys));
+    let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), Arc::new(BootClock), signing_keys));
     let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone(), keys.vault())));
     let faults = Arc::new(FaultJournal::open(store.clone(), keys.vault(), clock.clone()));
     sandbox.note_faults_in(faults.clone());

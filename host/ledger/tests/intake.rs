@@ -35,6 +35,7 @@ use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ContractCall, ScriptedContract, descriptor, refusal, violation};
 use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::fleet::steady;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::orders::booked;
 use intent_gateway_testing::standings::GivenStandings;
@@ -91,15 +92,20 @@ struct World {
     /// Every version that was ever loaded, in the order of the test.
     versions: Vec<Arc<ScriptedContract>>,
     watch: Arc<TestClock>,
+    /// Time that passes, whatever the clock shows.
+    passing: Arc<TestClock>,
     standings: Arc<GivenStandings>,
 }
 
 impl World {
     fn new(versions: &[&str]) -> Self {
         let partner = PartnerId::parse("coolcar").expect("sound");
-        let keys = Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), [(partner, Secret::new(KEY))]));
         let (journal, standings) = (Arc::new(MemoryJournal::default()), Arc::new(GivenStandings::default()));
         let (desk, watch) = (Arc::new(MemoryDesk::default()), TestClock::at(NOW.as_ms()));
+        let configured = [(partner, Secret::new(KEY))];
+        let passing = TestClock::at(0);
+        let keys =
+            Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), steady(passing.clone()), configured));
         // Of one intent, so that the last is live.
         let versions: Vec<_> = versions.iter().map(|version| played(version)).collect();
         let contracts = Catalogue::of(versions.iter().cloned());
@@ -114,14 +120,14 @@ impl World {
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
-        let world = Self { intake, desk, journal, contracts, versions, watch, standings };
+        let world = Self { intake, desk, journal, contracts, versions, watch, passing, standings };
         world.compare();
         world
     }
 
     /// Has the keys of the configuration in the ring, and the ring compared now.
     fn compare(&self) {
-        let refreshed = self.intake.keys.refresh(self.watch.now());
+        let refreshed = self.intake.keys.refresh();
         refreshed.now_or_never().expect("ready").expect("read");
     }
 
@@ -282,12 +288,26 @@ fn a_business_that_reports_too_often_waits_for_the_next_minute_and_no_other_does
 fn a_ring_that_is_too_old_takes_nothing() {
     let world = World::new(&["1.0.0"]);
     let stale = STALE_AFTER_MS;
-    world.watch.set(NOW.plus_ms(stale).as_ms());
+    world.passing.set(stale);
     world.send(&report().to_string()).expect("just fresh enough");
-    world.watch.set(NOW.plus_ms(stale + 1).as_ms());
+    world.passing.set(stale + 1);
     assert_eq!(code(world.send(&report().to_string())), "STALE");
-    world.intake.keys.note_compared(NOW.plus_ms(stale));
+    world.intake.keys.note_compared(stale);
     world.send(&report().to_string()).expect("compared with the store");
+    world.intake.keys.note_compared(1);
+    world.send(&report().to_string()).expect("what was compared later stays");
+}
+
+#[test]
+fn a_clock_that_is_set_makes_the_ring_neither_older_nor_younger() {
+    const HOUR_MS: u64 = 60 * 60 * 1_000;
+    let world = World::new(&["1.0.0"]);
+    world.watch.set(NOW.plus_ms(HOUR_MS).as_ms());
+    world.send(&report().to_string()).expect("an hour ahead");
+    world.compare();
+    world.watch.set(NOW.as_ms());
+    world.passing.set(STALE_AFTER_MS + 1);
+    assert_eq!(code(world.send(&report().to_string())), "STALE", "back again, and not compared since");
 }
 
 #[test]

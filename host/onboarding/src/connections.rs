@@ -131,7 +131,7 @@ impl Connections {
     ///
     /// # Errors
     /// [`OnboardingError::Refused`] for an address that may not be called: plain HTTP, not public;
-    /// [`OnboardingError::SignInNeeded`] for a new endpoint without a fresh sign-in.
+    /// [`OnboardingError::SignInNeeded`] for another endpoint than before without a fresh sign-in.
     pub async fn register(
         &self,
         account: &PartnerId,
@@ -150,9 +150,9 @@ impl Connections {
                 if let Some(same) = before.as_ref().filter(|kept| kept.value.endpoint == *endpoint) {
                     return Ok(Proposal::nothing(same.value.clone()));
                 }
-                by.check_proof(self.keeper.now())?;
                 let (what, text) = match &before {
                     Some(kept) => {
+                        by.check_proof(self.keeper.now())?;
                         let text = notices::moved("endpoint", kept.value.endpoint.url(), endpoint.url());
                         (Changed::Endpoint { is_first: false }, text)
                     }

@@ -204,7 +204,7 @@ impl Undoing {
         let undone = self.keeper.step(async || self.take_back(&account, code, network).await).await?;
         match undone.what {
             "webhook" => {
-                if let Err(error) = self.keys.refresh(self.keeper.now()).await {
+                if let Err(error) = self.keys.refresh().await {
                     tracing::warn!(error = %chain(&error), "a change of a signing key is in force a moment later");
                 }
             }

@@ -166,6 +166,12 @@ impl MonotonicClock for Elapsed {
     }
 }
 
+/// A clock that nobody sets, as another one shows the time.
+#[must_use]
+pub fn steady(clock: Arc<dyn Clock>) -> Arc<dyn MonotonicClock> {
+    Arc::new(Elapsed(clock))
+}
+
 /// A fleet of so many gateways, seen now, of which this one has these duties for so long.
 #[must_use]
 pub fn fleet_of(live: usize, clock: Arc<dyn Clock>, lease_ms: u64, duties: &[Duty]) -> Fleet {

@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::chain::ChainKeys;
-use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::clock::SystemClock;
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::PartnerId;
@@ -49,6 +49,7 @@ use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::fleet::steady;
 use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::readiness::GivenTroubles;
 use intent_gateway_testing::standings::GivenStandings;
@@ -114,7 +115,7 @@ async fn child() {
         let mut ticks = tokio::time::interval(COMPARE_POLL);
         loop {
             ticks.tick().await;
-            ring.refresh(SystemClock.now()).await.expect("the store is read");
+            ring.refresh().await.expect("the store is read");
         }
     };
     tokio::join!(server.run(), compare);
@@ -129,7 +130,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
     let directory = Arc::new(Directory::new(Vec::new()));
     let vault = vault_of(folder);
-    let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
+    let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), steady(clock.clone()), keys));
     let journal = Arc::new(Journal::open(store.clone(), vault.clone()));
     let onboarding = Ports {
         store: store.clone(),
@@ -152,7 +153,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         },
     }
     .services();
-    ring.refresh(clock.now()).await.expect("the store is read");
+    ring.refresh().await.expect("the store is read");
     let desk = Arc::new(Desk::open(store.clone()));
     let desk: Arc<dyn ReportDesk> = if is_early { Arc::new(EarlyDesk(desk)) } else { desk };
     let searcher = Searcher {

@@ -118,11 +118,7 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
     let token = token.body["token"].as_str().expect("a token").to_owned();
 
     let webhook = format!("{}/webhook", business.path("credentials"));
-    let hook = json!({"webhook_url": "https://coolcar.example/hook"});
-    let refused = platform.put(&webhook, &token, hook.clone()).await;
-    let said = (refused.status, &refused.body["error"]["code"]);
-    assert_eq!(said, (401, &json!("FRESH_SIGN_IN_NEEDED")), "credentials alone name no address");
-    let saved = platform.put(&webhook, &partner, hook).await;
+    let saved = platform.put(&webhook, &token, json!({"webhook_url": "https://coolcar.example/hook"})).await;
     assert_eq!(saved.status, 200, "{}", saved.body);
     known.push(("signing key", saved.body["webhook_signing_key"].as_str().expect("a text").to_owned()));
 
@@ -150,8 +146,8 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
     let server = rust_partner("oem", platform.gateway.folder.path());
     let endpoint = business.path("connection");
     let plain = json!({"kind": "mcp", "url": "http://coolcar.example/mcp"});
-    assert_eq!(platform.put(&endpoint, &partner, plain).await.status, 400);
-    let registered = platform.put(&endpoint, &partner, json!({"kind": "mcp", "url": server.url})).await;
+    assert_eq!(platform.put(&endpoint, &token, plain).await.status, 400);
+    let registered = platform.put(&endpoint, &token, json!({"kind": "mcp", "url": server.url})).await;
     assert_eq!(registered.body["state"], "sandbox", "{}", registered.body);
     let probed = platform.admin(&business.admin_path("probe"), json!({})).await;
     assert_eq!((&probed["connection"]["state"], &probed["ok"]), (&json!("sandbox"), &json!(true)), "{probed}");

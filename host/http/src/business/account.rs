@@ -165,9 +165,9 @@ pub(super) async fn show_manifest(State(app): State<Arc<App>>, acting: Acting) -
 
 /// Registers where the partner is called.
 ///
-/// Another endpoint than before is probed and tested anew; a live connection goes back to the sandbox by it. The first one and
-/// another one take a token that comes of a sign-in by a mailed code within the last 15 minutes; the owner is told by mail, with a
-/// code that undoes it. An admin's token takes the scope `all`.
+/// Another endpoint than before is probed and tested anew; a live connection goes back to the sandbox by it. That takes
+/// a token that comes of a sign-in by a mailed code within the last 15 minutes. The owner is told by mail of each, the first one
+/// as well, with a code that undoes it. An admin's token takes the scope `all`.
 #[utoipa::path(
     put, path = "/api/v1/business/tier1/connection/{account_id}", tag = "business",
     params(("account_id" = String, Path, description = "The account")),

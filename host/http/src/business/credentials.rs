@@ -76,8 +76,8 @@ pub(super) async fn rotate(
 
 /// Saves the webhook's address. A new address brings a new signing key, which is in this answer and in no other.
 ///
-/// The first address and another one take a token that comes of a sign-in by a mailed code within the last 15 minutes; the owner
-/// is told by mail, with a code that undoes it.
+/// Another address than before takes a token that comes of a sign-in by a mailed code within the last 15 minutes. The owner is
+/// told by mail of each, the first one as well, with a code that undoes it.
 #[utoipa::path(
     put, path = "/api/v1/business/tier1/credentials/{account_id}/webhook", tag = "business",
     params(("account_id" = String, Path, description = "The account")),

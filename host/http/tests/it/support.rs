@@ -47,7 +47,7 @@ use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::directory::GivenPartners;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::faults::MemoryFaults;
-use intent_gateway_testing::fleet::MemoryLeases;
+use intent_gateway_testing::fleet::{MemoryLeases, steady};
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::mail::Letterbox;
@@ -230,7 +230,7 @@ impl Gateway {
             server: ProbedServer::showing([shown_tool("Finds things near a place.")]),
         };
         let vault = vault();
-        let ring = Arc::new(KeyRing::new(kept.store.clone(), vault.clone(), []));
+        let ring = Arc::new(KeyRing::new(kept.store.clone(), vault.clone(), steady(clock.clone()), []));
         let (books, evidence) = (Arc::new(MemoryBooks::default()), Arc::new(MemoryJournal::default()));
         let directory = Arc::new(Directory::new(Vec::new()));
         let onboarding = Ports {

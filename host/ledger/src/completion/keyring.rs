@@ -14,6 +14,7 @@ use futures_util::lock::Mutex;
 
 use super::signature::{Keys, VerifyingKey};
 use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::fleet::standing::MonotonicClock;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, SigningKeys, Webhook, webhook_context};
@@ -23,6 +24,9 @@ use intent_gateway_domain::vault::Vault;
 /// How long a ring holds that was not compared with the store, milliseconds.
 pub const STALE_AFTER_MS: u64 = 10_000;
 
+/// No time at which anything was compared.
+const NEVER: u64 = u64::MAX;
+
 /// The keys of all partners.
 pub struct KeyRing {
     store: Arc<dyn Store>,
@@ -30,7 +34,9 @@ pub struct KeyRing {
     configured: Vec<(PartnerId, Keys)>,
     keys: ArcSwap<HashMap<PartnerId, Keys>>,
     nobody: Keys,
-    /// When the ring was last known to be what the store holds, milliseconds since the epoch.
+    /// Time that nobody sets: a ring must grow neither stale nor fresh because the clock was set.
+    steady: Arc<dyn MonotonicClock>,
+    /// When the ring was last known to be what the store holds, milliseconds of the steady clock; [`NEVER`] before.
     compared_at_ms: AtomicU64,
     /// One refresh at a time: what was read earlier never replaces what was read later.
     refreshing: Mutex<()>,
@@ -38,14 +44,19 @@ pub struct KeyRing {
 
 /// The ring was not compared with the store for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the signing keys were last compared with the store {0} ms ago")]
-pub struct Stale(pub u64);
+#[error("the signing keys could not be compared with the store for too long")]
+pub struct Stale;
 
 impl KeyRing {
     /// With the keys of partners of the configuration, which are always valid; those of the store come with the first
     /// refresh, before which the ring is stale.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, vault: Vault, configured: impl IntoIterator<Item = (PartnerId, Secret)>) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        vault: Vault,
+        steady: Arc<dyn MonotonicClock>,
+        configured: impl IntoIterator<Item = (PartnerId, Secret)>,
+    ) -> Self {
         let keys = |key: &Secret| Keys::new([VerifyingKey::new("configured", key, Timestamp::EPOCH, None)]);
         let configured = configured.into_iter().map(|(partner, key)| (partner, keys(&key))).collect();
         Self {
@@ -54,7 +65,8 @@ impl KeyRing {
             configured,
             keys: ArcSwap::default(),
             nobody: Keys::none(),
-            compared_at_ms: AtomicU64::new(0),
+            steady,
+            compared_at_ms: AtomicU64::new(NEVER),
             refreshing: Mutex::default(),
         }
     }
@@ -63,18 +75,26 @@ impl KeyRing {
     ///
     /// # Errors
     /// [`Stale`] when the ring must not be trusted.
-    pub fn with<T>(&self, partner: &str, now: Timestamp, work: impl FnOnce(&Keys) -> T) -> Result<T, Stale> {
-        let age = now.ms_since(Timestamp::from_ms(self.compared_at_ms.load(Ordering::Acquire)));
-        if age > STALE_AFTER_MS {
-            return Err(Stale(age));
+    pub fn with<T>(&self, partner: &str, work: impl FnOnce(&Keys) -> T) -> Result<T, Stale> {
+        let compared_at_ms = self.compared_at_ms.load(Ordering::Acquire);
+        if compared_at_ms == NEVER || self.elapsed_ms().saturating_sub(compared_at_ms) > STALE_AFTER_MS {
+            return Err(Stale);
         }
         let keys = self.keys.load();
         Ok(work(keys.get(partner).unwrap_or(&self.nobody)))
     }
 
-    /// The store was asked at this time, and has not changed since the last refresh.
-    pub fn note_compared(&self, at: Timestamp) {
-        self.compared_at_ms.fetch_max(at.as_ms(), Ordering::AcqRel);
+    /// Time of the steady clock, milliseconds.
+    #[must_use]
+    pub fn elapsed_ms(&self) -> u64 {
+        self.steady.elapsed_ms()
+    }
+
+    /// The store was asked at this time of the steady clock, and has not changed since the last refresh.
+    pub fn note_compared(&self, at_ms: u64) {
+        let later = |known: u64| (known == NEVER || known < at_ms).then_some(at_ms);
+        // What was compared later stays.
+        let _ = self.compared_at_ms.fetch_update(Ordering::AcqRel, Ordering::Acquire, later);
     }
 
     /// Reads the store and puts a new ring in place. Should the store hold a partner of the same identifier as the
@@ -82,8 +102,9 @@ impl KeyRing {
     ///
     /// # Errors
     /// [`StoreError`]; the ring stays, and grows stale.
-    async fn read_anew(&self, now: Timestamp) -> Result<(), StoreError> {
+    async fn read_anew(&self) -> Result<(), StoreError> {
         let _refreshing = self.refreshing.lock().await;
+        let asked_at_ms = self.elapsed_ms();
         let mut ring = HashMap::new();
         for kept in all::<Webhook>(&*self.store, None).await? {
             let Webhook { account, keys, .. } = kept.value;
@@ -91,14 +112,14 @@ impl KeyRing {
         }
         ring.extend(self.configured.iter().cloned());
         self.keys.store(Arc::new(ring));
-        self.note_compared(now);
+        self.note_compared(asked_at_ms);
         Ok(())
     }
 }
 
 impl SigningKeys for KeyRing {
-    fn refresh(&self, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.read_anew(now))
+    fn refresh(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.read_anew())
     }
 }
 

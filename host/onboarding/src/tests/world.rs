@@ -31,6 +31,7 @@ use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, accept_any_request, descriptor};
 use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::fleet::steady;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::mail::{Letterbox, code_in};
 use intent_gateway_testing::partners::ScriptedPartners;
@@ -136,7 +137,7 @@ impl World {
         let store = Arc::new(MemoryStore::default());
         let vault = vault();
         let (books, journal) = (Arc::new(Tallies::default()), Arc::new(MemoryJournal::default()));
-        let keys = Arc::new(KeyRing::new(store.clone(), vault.clone(), []));
+        let keys = Arc::new(KeyRing::new(store.clone(), vault.clone(), steady(outside.clock.clone()), []));
         let onboarding = Ports {
             store: store.clone(),
             vault: vault.clone(),

@@ -79,7 +79,7 @@ fn option(number: usize) -> OptionReference {
         asker: None,
         result_token: (number > 1).then(|| "a token\u{0} of the partner's: ☀".to_owned()),
         expires_at_ms: Timestamp::from_ms(1_779_264_000_123),
-        searched_at_ms: (number > 0).then_some(Timestamp::EPOCH),
+        answered_at_ms: (number > 0).then_some(Timestamp::EPOCH),
         quoted: (number > 1).then(|| Quote::of("{}")),
     }
 }
