@@ -144,6 +144,13 @@ pub(crate) fn install_packages(home: &Path) -> anyhow::Result<bool> {
     Ok(true)
 }
 
+/// Installs what the example partners need, where their runtimes are found.
+pub(crate) fn install_partners() -> anyhow::Result<()> {
+    install_node("partner-typescript")?;
+    install_python("partner-python", "mcp")?;
+    Ok(())
+}
+
 fn typescript_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
     if !install_node("partner-typescript")? {
         eprintln!("   (no Node found: the TypeScript partner is left out)");

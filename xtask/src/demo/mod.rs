@@ -106,11 +106,13 @@ fn build() -> anyhow::Result<()> {
     if log.exists() {
         std::fs::remove_file(&log).context("cannot clear the log of an earlier build")?;
     }
+    // Most of it is waiting for the network, which costs the compilers nothing.
+    let installing = std::thread::spawn(gateway::install_partners);
     let mut contracts = Command::new(std::env::current_exe()?);
     let first = run_logged(contracts.current_dir(root()).arg("guests"), "the contracts", &log)?;
     let second = run_logged(&mut gateway::build_command("debug"), "the gateway and the partners", &log)?;
     eprintln!("   {} in all; the next time it is faster", show_time(first + second));
-    Ok(())
+    installing.join().map_err(|_| anyhow::anyhow!("the installing of the example partners panicked"))?
 }
 
 /// A car AC request: a Bengaluru hatchback that blows warm air, any time tomorrow.
