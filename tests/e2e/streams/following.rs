@@ -192,11 +192,13 @@ async fn a_sign_of_life_comes_and_a_shutdown_ends_all_cleanly() {
     partner.until("the ride is streamed", |counts| counts.open == 1).await;
     one.until_heartbeats(5).await;
     partner.tell(word(1));
+    for reader in [&mut one, &mut other] {
+        reader.expect("progress").await;
+    }
     let start = Instant::now();
     let Gateway { server, folder: _folder, .. } = gateway;
     let stopped = tokio::task::spawn_blocking(move || server.stop());
     for reader in [&mut one, &mut other] {
-        reader.expect("progress").await;
         assert_eq!(reader.expect("end").await.data, json!({"reason": "shutdown", "resume": true}));
         assert_eq!(reader.next().await, None);
         assert_eq!(reader.retry, Some(5_000));
