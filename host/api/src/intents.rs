@@ -133,7 +133,7 @@ impl<'a> IntentDetail<'a> {
     /// The intent of a contract, with a sample of its own, which is JSON text.
     #[must_use]
     pub fn new(contract: &'a dyn Contract, sample: Option<&'a str>) -> Self {
-        // A text that is no JSON would be the contract's mistake, and is not a reason to hide what else it declares.
+        // A text that is not JSON would be the contract's mistake, and is not a reason to hide what else it declares.
         let sample_request = sample.and_then(|sample| serde_json::from_str(sample).ok());
         Self { digest: contract.digest(), sample_request, descriptor: contract.descriptor() }
     }

@@ -113,9 +113,14 @@ impl Load {
         }
     }
 
+    /// Whether the last write failed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.fails.load(Ordering::Relaxed)
+    }
+
     /// Whether the last write failed, or nearly as much is held as may be.
     pub(super) fn is_in_trouble(&self, max_bytes: usize) -> bool {
-        self.fails.load(Ordering::Relaxed) || self.held.load(Ordering::Relaxed) > max_bytes / 10 * 9
+        self.is_failing() || self.held.load(Ordering::Relaxed) > max_bytes / 10 * 9
     }
 
     /// Tells of what is lost and was not told.

@@ -295,20 +295,26 @@ fn size(item: &Item) -> usize {
         }
 }
 
-/// Writes batch after batch, until nobody can hand in any more and all is written.
+/// Writes batch after batch, until nobody can hand in any more and all is written. Once the journal closes, a store that takes
+/// nothing is tried with one batch alone: what waits behind it is many batches after an outage, and is lost as that one is.
 async fn serve(
     keep: Arc<dyn Keep>,
     mut queue: mpsc::Receiver<QueuedItem>,
     load: Arc<Load>,
     closing: CancellationToken,
 ) {
+    let mut has_given_up = false;
     while let Some(first) = batching::next(&mut queue, &closing).await {
         load.begin_batch();
         let (batch, waiters) = split(gather(first, &mut queue, &closing).await);
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         // A panic costs this batch and not the journal.
-        let lost = supervise::catch("journal", write(&*keep, &load, &closing, batch)).await.unwrap_or(count);
+        let lost = match has_given_up {
+            true => count,
+            false => supervise::catch("journal", write(&*keep, &load, &closing, batch)).await.unwrap_or(count),
+        };
+        has_given_up |= closing.is_cancelled() && lost > 0 && load.is_failing();
         load.end_batch();
         load.lose(lost);
         load.release(bytes);
