@@ -106,6 +106,24 @@ struct Plan {
     last: u64,
 }
 
+impl Plan {
+    /// How many stay.
+    fn kept(&self) -> u64 {
+        u64::try_from(self.staying.len()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A copy that is to take the place of its segment.
+struct Replacement<'a> {
+    known: &'a KnownSegment,
+    /// The number of the copy's file or partition.
+    copy: u64,
+    plan: &'a Plan,
+    now: Timestamp,
+    /// What PostgreSQL noted when the copy was whole: whoever reads what was there before is waited for. Empty on SQLite.
+    moment: String,
+}
+
 impl SqlStore {
     /// Writes those segments anew of which receipts go by the rules, one after the other, the oldest first. One that cannot be
     /// written now, for somebody reads or changes it, is left for the next time.
@@ -151,7 +169,7 @@ impl SqlStore {
     async fn thin_one(&self, known: &KnownSegment, look: Look<'_>) -> Result<Option<u64>, EngineError> {
         let number = known.segment.number;
         let plan = self.plan(number, look).await?;
-        let kept = u64::try_from(plan.staying.len()).unwrap_or(u64::MAX);
+        let kept = plan.kept();
         if kept == plan.receipts {
             let mut tx = self.engine.write().await?;
             tx.execute(NOTE_LOOK, vec![Value::number(number)?, Value::time(look.now)?]).await?;
@@ -192,9 +210,10 @@ impl SqlStore {
             Engine::Sqlite(_) => String::new(),
             Engine::Postgres(engine) => partitions::note_moment(engine).await?,
         };
+        let replacement = Replacement { known, copy, plan, now: look.now, moment };
         for _ in 0..SWAP_TRIES {
             let begun = Instant::now();
-            if self.swap(known, copy, plan, look.now, &moment).await? {
+            if self.swap(&replacement).await? {
                 return Ok(true);
             }
             give_way(begun).await;
@@ -302,20 +321,13 @@ impl SqlStore {
     }
 
     /// Puts a copy in the place of its segment; false where somebody stands in the way, or the segment is not what was copied.
-    async fn swap(
-        &self,
-        known: &KnownSegment,
-        copy: u64,
-        plan: &Plan,
-        now: Timestamp,
-        moment: &str,
-    ) -> Result<bool, EngineError> {
+    async fn swap(&self, replacement: &Replacement<'_>) -> Result<bool, EngineError> {
         let mut tx = match &self.engine {
             Engine::Sqlite(_) => self.engine.write().await?,
             // Who books reports has nothing to do with it, and waits for nothing.
             Engine::Postgres(engine) => Tx::from(engine.write_beside().await?),
         };
-        match swap_in(&mut tx, known, copy, plan, now, moment).await {
+        match swap_in(&mut tx, replacement).await {
             Ok(true) => tx.commit().await.map(|()| true),
             // Others hold locks, for longer than it is waited for them.
             Ok(false) | Err(EngineError::Unavailable { .. }) => {
@@ -332,19 +344,14 @@ impl SqlStore {
 
 async fn swap_in(
     tx: &mut Tx,
-    known: &KnownSegment,
-    copy: u64,
-    plan: &Plan,
-    now: Timestamp,
-    moment: &str,
+    Replacement { known, copy, plan, now, moment }: &Replacement<'_>,
 ) -> Result<bool, EngineError> {
-    let segment = known.segment.number;
+    let (segment, copy) = (known.segment.number, *copy);
     let given = match (&*tx, known.left) {
         (Tx::Sqlite(_), None) => plan.last - first_number(segment),
         _ => known.receipts,
     };
-    let kept = u64::try_from(plan.staying.len()).unwrap_or(u64::MAX);
-    let place = [segment, known.file, copy, given, kept, now.as_ms(), known.changes].map(Value::number);
+    let place = [segment, known.file, copy, given, plan.kept(), now.as_ms(), known.changes].map(Value::number);
     let place = place.into_iter().collect::<Result<_, _>>()?;
     if tx.execute(REPLACE, vec![Value::number(copy)?, Value::number(known.file)?]).await? == 0
         || tx.execute(TAKE_PLACE, place).await? == 0
