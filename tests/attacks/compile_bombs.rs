@@ -173,13 +173,13 @@ async fn a_shutdown_waits_for_no_compilation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bomb_in_the_watched_folder_keeps_no_gateway_from_listening_nor_from_ending() {
     let options = GatewayOptions { contracts: vec![ac_contract()], ..GatewayOptions::default() };
-    let folder = Gateway::folder_for(&options);
+    let folder = Gateway::start(&options).stop();
     std::fs::write(folder.path().join("contracts/bomb.wasm"), slow()).expect("writable");
     let start = Instant::now();
     let gateway = Gateway::listen_in(folder);
     assert!(start.elapsed() < PROMPT, "{:?}", start.elapsed());
     until_compiling(&gateway).await;
-    // What was kept serves meanwhile.
+    // What the catalogue has serves meanwhile.
     assert_eq!(gateway.found(&request()).await["contract"]["version"], "1.0.0");
     assert!(!gateway.log().contains("was looked through"), "{}", gateway.log());
     let start = Instant::now();

@@ -51,6 +51,7 @@ fn dependencies_point_one_way() {
         ("onboarding", &["domain"]),
         ("ledger", &["domain"]),
         ("linking", &["domain"]),
+        ("catalogue", &["domain"]),
         ("sandbox", &["domain"]),
         ("mail", &["domain"]),
         // The requests to authorization servers are a port of `linking`, reports and entries one of `ledger`.
@@ -58,7 +59,7 @@ fn dependencies_point_one_way() {
         ("store", &["domain", "ledger"]),
         ("api", &["domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
         ("http", &["api", "domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
-        ("check", &["domain", "ledger", "linking", "onboarding", "outbound", "store"]),
+        ("check", &["catalogue", "domain", "ledger", "linking", "onboarding", "outbound", "store"]),
         ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "store"]),
     ] {
         assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");
@@ -72,7 +73,7 @@ fn dependencies_point_one_way() {
     }
 
     // A contract and its SDK know no runtime and no IO, and neither do the rules of the product.
-    let rules = host(&["domain", "outbound", "routing", "onboarding", "ledger", "linking"]);
+    let rules = host(&["domain", "outbound", "routing", "onboarding", "ledger", "linking", "catalogue"]);
     for package in CONTRACTS.into_iter().chain(["contract-sdk"]).chain(rules.iter().map(String::as_str)) {
         for runtime in ["tokio", "hyper", "axum", "rusqlite", "wasmtime", "rmcp"] {
             assert!(!dependencies(&metadata, package).contains(runtime), "{package} must not depend on {runtime}");

@@ -16,8 +16,8 @@ use crate::onboarding::settings;
 use crate::scripted::{Behaviour, Scripted};
 
 /// A port at which no mail server is.
-const NO_SMTP: u16 = 9;
-const LEASE: Duration = Duration::from_secs(2);
+pub(crate) const NO_SMTP: u16 = 9;
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
 /// How soon after a gateway has died another has its duties: its lease, the time between two renewals, and a busy machine.
 const TAKEN_OVER: Duration = Duration::from_secs(8);
 /// Within this time the others know that a partner wants to be left alone.
@@ -26,13 +26,13 @@ const TOOLS: &str = "/api/v1/intents/auto.book_ac_service/tools";
 const CREATE: &str = "create_ac_service_booking";
 
 /// A store for several gateways.
-struct SharedStore {
-    engine: &'static str,
-    url: String,
+pub(crate) struct SharedStore {
+    pub(crate) engine: &'static str,
+    pub(crate) url: String,
     _folder: Option<TempDir>,
 }
 
-fn postgres() -> Option<SharedStore> {
+pub(crate) fn postgres() -> Option<SharedStore> {
     let server = Postgres::shared().unwrap_or_else(|error| panic!("{error}"));
     if server.is_none() {
         eprintln!("PostgreSQL is not installed: several gateways were not tested on it");
@@ -44,7 +44,7 @@ fn postgres() -> Option<SharedStore> {
     })
 }
 
-fn sqlite() -> SharedStore {
+pub(crate) fn sqlite() -> SharedStore {
     let folder = tempfile::tempdir().expect("a temporary folder");
     SharedStore {
         engine: "SQLite",
@@ -79,7 +79,7 @@ async fn listed(gateway: &Gateway) -> Vec<Value> {
 }
 
 /// Waits until each of them counts so many.
-async fn all_know(gateways: &[&Gateway], count: usize) {
+pub(crate) async fn all_know(gateways: &[&Gateway], count: usize) {
     let live = format!("intent_gateway_gateways_live {count}");
     for gateway in gateways {
         eventually(&format!("it does not count {count} gateways"), gateway, async || {

@@ -428,7 +428,7 @@ pub(crate) async fn eventually<T>(missing: &str, gateway: &Gateway, mut look: im
 
 /// Waits until a gateway has looked through its folder of contracts, which it begins when it listens. Compiling several takes
 /// its time.
-fn wait_for_folder(log: &Path) {
+pub(crate) fn wait_for_folder(log: &Path) {
     let deadline = Instant::now() + ANSWER_MAX;
     loop {
         let said = std::fs::read_to_string(log).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Contracts that are compiled once for all gateways of these tests. Compiling one takes seconds of a processor, and most
 //! tests are about something else.
 //!
-//! A gateway that starts again takes its contracts, compiled, out of its state folder. So one gateway loads them from
-//! nothing, and all others that have the same contracts in their folders find what it has left of them, and nothing else.
-//! Contracts that are uploaded are compiled as ever.
+//! A gateway finds what it has compiled before in its state folder. So one gateway loads contracts from nothing, and all others that
+//! have the same contracts in their folders find what it has compiled of them, and nothing else. Contracts that are uploaded
+//! are compiled as ever.
 
 use std::collections::HashMap;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -13,10 +13,9 @@ use std::{fs, io::Write as _};
 
 use crate::harness::{Gateway, GatewayOptions};
 
-/// What a gateway keeps of its contracts in its state folder: which are live, the key that vouches for the compiled form,
-/// that form, and the components.
-const FILES: [&str; 2] = ["live.json", "compiled.key"];
-const FOLDERS: [&str; 2] = ["compiled", "components"];
+/// What a gateway keeps of its contracts in its state folder: their compiled forms, and the key that vouches for those.
+const FILES: [&str; 1] = ["compiled.key"];
+const FOLDERS: [&str; 1] = ["compiled"];
 /// Only the gateway's own user reads its state.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;

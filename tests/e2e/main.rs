@@ -5,6 +5,7 @@
 #[path = "../attacks/mod.rs"]
 mod attacks;
 mod calls;
+mod catalogue;
 mod classify;
 mod completion;
 mod contract_cases;

@@ -13,13 +13,13 @@ use utoipa::ToSchema;
 pub struct LoadedVersions {
     /// Sorted by intent and version.
     pub contracts: Vec<LoadedVersion>,
-    /// Those that were kept and could not be taken up when the gateway started, sorted by intent; absent where there is none.
+    /// Those of the catalogue that this gateway could not make ready, sorted by intent; absent where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub missing: Vec<MissingVersion>,
 }
 
-/// A version that was kept and could not be taken up: its component is damaged or gone, or this gateway cannot run it.
+/// A version that a gateway could not make ready: its component is damaged or gone, or this gateway cannot run it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MissingVersion {
     /// The intent.
@@ -90,8 +90,12 @@ pub struct VersionEvent {
 pub enum VersionAct {
     /// It was loaded.
     Loaded,
+    /// It was to serve once every gateway has it ready.
+    AskedFor,
     /// From then on it served.
     WentLive,
+    /// It was to serve, and was not to any more.
+    Withdrawn,
     /// It was live, and was taken out of service.
     LeftService,
 }
@@ -110,6 +114,10 @@ pub enum Whence {
     RollBack,
     /// Somebody took the intent out of service.
     Unloading,
+    /// Somebody no longer wanted the version that was to serve.
+    Withdrawal,
+    /// A gateway had it in its state folder, from before there was a catalogue.
+    TakenOver,
 }
 
 /// The outcome of a load.
@@ -127,6 +135,140 @@ pub struct LoadOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     pub removed_values: Option<RemovedValues>,
+    /// The gateways that it waits for before it goes live; absent where it waits for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub waits_for: Vec<WaitedFor>,
+}
+
+/// The outcome of an activation.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ActivationOutcome {
+    #[serde(flatten)]
+    pub version: LoadedVersion,
+    /// The gateways that it waits for before it goes live; absent where it is live.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub waits_for: Vec<WaitedFor>,
+}
+
+/// A gateway that a version waits for.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct WaitedFor {
+    /// Identifier of the gateway.
+    pub gateway: String,
+    /// Why it cannot make the version ready; absent where it is still at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub failure: Option<StageFailure>,
+}
+
+/// Why a gateway could not make a version ready.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct StageFailure {
+    /// Stable code, as of a failure to load.
+    pub code: String,
+    /// Down to the innermost cause.
+    pub message: String,
+}
+
+/// What is wanted of the intents, and what each gateway has.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct IntentStatuses {
+    /// Sorted by intent.
+    pub intents: Vec<IntentStatus>,
+}
+
+/// What is wanted of an intent, and what each gateway that lives says that it has.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct IntentStatus {
+    pub intent: String,
+    /// The version that is to serve now; absent where the intent is out of service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub live: Option<NamedVersion>,
+    /// The version that is to serve once every gateway has it ready; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub coming: Option<ComingVersion>,
+    /// Sorted by identifier.
+    pub gateways: Vec<GatewayStatus>,
+}
+
+/// A version, by its number and its content.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct NamedVersion {
+    pub version: String,
+    /// SHA-256 of the component, 64 hexadecimal characters.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+}
+
+/// A version that is to serve once every gateway has it ready.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ComingVersion {
+    #[serde(flatten)]
+    pub name: NamedVersion,
+    /// Since when, milliseconds since the epoch.
+    #[schema(value_type = u64)]
+    pub since_ms: Timestamp,
+    /// Who wants it.
+    pub by: Actor,
+}
+
+/// What a gateway says that it has of an intent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct GatewayStatus {
+    /// Identifier of the gateway.
+    pub id: String,
+    /// Its name, for people.
+    pub name: String,
+    /// What serves there; absent where nothing does, or it has said nothing yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub serving: Option<ServingStatus>,
+    /// The version that it was asked to make ready last; absent where it was asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub staged: Option<StagedStatus>,
+}
+
+/// The version that serves at a gateway.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ServingStatus {
+    /// Its number; absent where the catalogue has it no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub version: Option<String>,
+    /// SHA-256 of the component, 64 hexadecimal characters.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// Since when, milliseconds since the epoch.
+    #[schema(value_type = u64)]
+    pub since_ms: Timestamp,
+    /// From the change of what is wanted until it served, milliseconds, by the clocks of both gateways.
+    pub took_ms: u64,
+}
+
+/// What came of making a version ready.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct StagedStatus {
+    /// Its number; absent where the catalogue has it no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub version: Option<String>,
+    /// SHA-256 of the component, 64 hexadecimal characters.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// When, milliseconds since the epoch.
+    #[schema(value_type = u64)]
+    pub at_ms: Timestamp,
+    /// How long it took, milliseconds.
+    pub took_ms: u64,
+    /// Why it is not ready; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub failure: Option<StageFailure>,
 }
 
 /// The values of vocabularies that a version takes out, and who uses them.
@@ -289,7 +431,9 @@ impl From<versions::VersionEvent> for VersionEvent {
         let versions::VersionEvent { at_ms, act, whence, by } = event;
         let act = match act {
             versions::VersionAct::Loaded => VersionAct::Loaded,
+            versions::VersionAct::AskedFor => VersionAct::AskedFor,
             versions::VersionAct::WentLive => VersionAct::WentLive,
+            versions::VersionAct::Withdrawn => VersionAct::Withdrawn,
             versions::VersionAct::LeftService => VersionAct::LeftService,
         };
         let whence = match whence {
@@ -298,6 +442,8 @@ impl From<versions::VersionEvent> for VersionEvent {
             versions::Whence::Activation => Whence::Activation,
             versions::Whence::RollBack => Whence::RollBack,
             versions::Whence::Unloading => Whence::Unloading,
+            versions::Whence::Withdrawal => Whence::Withdrawal,
+            versions::Whence::TakenOver => Whence::TakenOver,
         };
         Self { at_ms, act, whence, by }
     }
@@ -323,6 +469,56 @@ impl From<versions::LoadFailure> for LoadFailure {
         };
         let removed = removed.into_iter().map(value).collect();
         Self { at_ms, origin: Origin::from(origin), digest, intent, version, code, message, removed }
+    }
+}
+
+impl From<versions::StageFailure> for StageFailure {
+    fn from(versions::StageFailure { code, message }: versions::StageFailure) -> Self {
+        Self { code, message }
+    }
+}
+
+impl From<versions::WaitedFor> for WaitedFor {
+    fn from(versions::WaitedFor { gateway, failure }: versions::WaitedFor) -> Self {
+        Self { gateway, failure: failure.map(StageFailure::from) }
+    }
+}
+
+impl From<versions::VersionName> for NamedVersion {
+    fn from(versions::VersionName { version, digest }: versions::VersionName) -> Self {
+        Self { version: version.to_string(), digest }
+    }
+}
+
+impl From<versions::IntentStatus> for IntentStatus {
+    fn from(versions::IntentStatus { intent, live, coming, gateways }: versions::IntentStatus) -> Self {
+        let coming = coming.map(|versions::ComingVersion { name, since_ms, by }| ComingVersion {
+            name: name.into(),
+            since_ms,
+            by,
+        });
+        let gateways = gateways.into_iter().map(GatewayStatus::from).collect();
+        Self { intent: intent.to_string(), live: live.map(NamedVersion::from), coming, gateways }
+    }
+}
+
+impl From<versions::GatewayStatus> for GatewayStatus {
+    fn from(versions::GatewayStatus { id, name, serving, staged }: versions::GatewayStatus) -> Self {
+        let number = |version: Option<semver::Version>| version.map(|version| version.to_string());
+        let serving = serving.map(|versions::ServingStatus { version, digest, since_ms, took_ms }| ServingStatus {
+            version: number(version),
+            digest,
+            since_ms,
+            took_ms,
+        });
+        let staged = staged.map(|versions::StagedStatus { version, digest, at_ms, took_ms, failure }| StagedStatus {
+            version: number(version),
+            digest,
+            at_ms,
+            took_ms,
+            failure: failure.map(StageFailure::from),
+        });
+        Self { id, name, serving, staged }
     }
 }
 

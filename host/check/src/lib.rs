@@ -72,6 +72,7 @@ pub async fn check_all(
     parts.add("ordered_options", check_records::<OrderedOption>(store, tell).await).await?;
     parts.add("test_reports", check_records::<TestReport>(store, tell).await).await?;
     parts.add("approvals", check_sealed_records::<Approval>(store, vault, tell).await).await?;
+    parts.add_all("contracts", intent_gateway_catalogue::check(store, tell).await).await?;
     parts.add("references", store.check_references(tell).await).await?;
     parts.add("reported_orders", orders::check_reported(store, store, tell).await).await?;
     parts.add("counters", store.check_counters().await).await?;

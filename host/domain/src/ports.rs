@@ -35,7 +35,10 @@ use crate::store::StoreError;
 use crate::trace::Trace;
 use crate::user::User;
 use crate::vault::Sealed;
-use crate::versions::{ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion};
+use crate::versions::{
+    Activated, CallCounts, ContractAdminError, GoLive, IntakeStanding, IntentStatus, LoadFailure, LoadOrder, Loaded,
+    LoadedVersion, MissingVersion, NotExamined, Origin, RefusedComponent, ServedIntent,
+};
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
 pub trait Contract: Send + Sync {
@@ -101,6 +104,12 @@ pub trait Contracts: Send + Sync {
     /// A loaded version, live or not, by the digest of its component.
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>>;
 
+    /// A version that has left the catalogue's list and may still be needed by what was judged under it. It may have to be
+    /// fetched and compiled. None where nothing is left of it, or nobody keeps such versions.
+    fn find_retired(&self, _digest: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// All live versions of one snapshot, sorted by intent.
     fn all(&self) -> Vec<Arc<dyn Contract>>;
 
@@ -109,27 +118,106 @@ pub trait Contracts: Send + Sync {
     fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>>;
 }
 
-/// What the platform team may do with contracts. Each change is in force when the call returns, and is kept with who made it.
+/// The version under which something was judged, wherever it is: loaded, or retired.
+pub async fn find_version(contracts: &dyn Contracts, digest: Digest) -> Option<Arc<dyn Contract>> {
+    match contracts.find_loaded(digest) {
+        Some(loaded) => Some(loaded),
+        None => contracts.find_retired(digest).await,
+    }
+}
+
+/// What the platform team may do with contracts. Each change is kept for all gateways of the store when the call returns, with
+/// who made it, and in force here; the others follow at once.
 pub trait ContractAdmin: Send + Sync {
-    /// Every loaded version, sorted by intent and version.
+    /// Every version of the catalogue that is ready here, sorted by intent and version.
     fn versions(&self) -> Vec<LoadedVersion>;
 
-    /// Loads a component and, if asked, makes it live. A component that is known already stays as it is, live or not: what is
-    /// known goes live by [`activate`](Self::activate) alone. Dropped while the component is examined, it changes nothing; once
-    /// that is over, the change is made whether anybody waits for it or not.
+    /// Loads a component and, if asked, makes it live once every gateway has it ready. A component that is known already stays
+    /// as it is, live or not: what is known goes live by [`activate`](Self::activate) alone. Dropped while the component is
+    /// examined, it changes nothing; once that is over, the change is made whether anybody waits for it or not.
     fn load(&self, component: bytes::Bytes, order: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>>;
 
-    /// Makes a loaded version live: a rollback, or a release of what was loaded before.
-    fn activate(&self, digest: Digest, by: Actor) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+    /// Makes a loaded version live, once every gateway has it ready: a rollback, or a release of what was loaded before.
+    fn activate(&self, digest: Digest, by: Actor, when: GoLive)
+    -> BoxFuture<'_, Result<Activated, ContractAdminError>>;
 
     /// Takes an intent out of service; its versions stay loaded.
     fn unload<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>>;
 
-    /// The latest failures, newest first.
+    /// No longer wants the version that an intent waits for.
+    fn withdraw<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>>;
+
+    /// What is wanted of each intent, and what each gateway has of it; of one intent alone if given.
+    fn status<'a>(&'a self, intent: Option<&'a str>) -> BoxFuture<'a, Result<Vec<IntentStatus>, ContractAdminError>>;
+
+    /// The latest failures of this gateway, newest first.
     fn failures(&self) -> Vec<LoadFailure>;
 
-    /// What was kept and could not be taken up, sorted by intent. Those that ought to serve are what this gateway lacks.
+    /// What is in the catalogue and could not be made ready here, sorted by intent. Those that ought to serve are what this
+    /// gateway lacks.
     fn missing(&self) -> Vec<MissingVersion>;
+}
+
+/// The way of components into the catalogue, for whoever finds them somewhere.
+pub trait ContractIntake: Send + Sync {
+    /// What is known of a component that is in the catalogue and ready here.
+    fn find(&self, digest: Digest) -> Option<LoadedVersion>;
+
+    /// Whether a new version of an intent may go live because it was found.
+    fn standing(&self, intent: &IntentId) -> IntakeStanding;
+
+    /// Examines a component; what does not pass is among the failures then.
+    fn examine<'a>(
+        &'a self,
+        component: bytes::Bytes,
+        origin: &'a Origin,
+        by: &'a Actor,
+    ) -> BoxFuture<'a, Result<Arc<dyn Contract>, ContractAdminError>>;
+
+    /// Takes an examined component, as [`ContractAdmin::load`] does.
+    fn take(
+        &self,
+        contract: Arc<dyn Contract>,
+        component: bytes::Bytes,
+        order: LoadOrder,
+    ) -> BoxFuture<'_, Result<Loaded, ContractAdminError>>;
+
+    /// Notes a component that could not be read, for the list of failures.
+    fn note_unreadable(&self, refused: RefusedComponent, origin: Origin);
+}
+
+/// Runs contracts: what the catalogue needs of whoever does.
+pub trait ContractRuntime: Send + Sync {
+    /// Examines a component from end to end, for an account: recognises and compiles it, compares it with the interface, runs its
+    /// own examples. It does not serve by that. Dropped, it stops.
+    fn examine<'a>(
+        &'a self,
+        component: bytes::Bytes,
+        by: &'a Actor,
+    ) -> BoxFuture<'a, Result<Arc<dyn Contract>, NotExamined>>;
+
+    /// The same for a component whose compiled form is kept here; none where it is not, or cannot be used.
+    fn take_up(&self, digest: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>>;
+
+    /// Keeps the compiled form of a version that somebody holds, so that it can be taken up after a restart. Where that fails,
+    /// it is compiled again.
+    fn keep(&self, digest: Digest) -> BoxFuture<'_, ()>;
+
+    /// A component that lies where this gateway takes contracts from.
+    fn find_spare(&self, digest: Digest) -> BoxFuture<'_, Option<bytes::Bytes>>;
+
+    /// From here on exactly this is loaded, and serves. Versions that nobody holds are left out, and compiled forms of others
+    /// are not kept any more.
+    fn serve(&self, intents: Vec<ServedIntent>) -> BoxFuture<'_, ()>;
+
+    /// Calls of a version.
+    fn counts(&self, digest: Digest) -> CallCounts;
+
+    /// Forgets past faults of a version: somebody decided that it serves (again).
+    fn absolve(&self, digest: Digest);
+
+    /// While the gateway starts: this version is taken up next, the `number`th of `of`.
+    fn announce(&self, name: String, number: usize, of: usize);
 }
 
 /// Why a partner that lists the intent is not called.

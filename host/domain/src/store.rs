@@ -54,11 +54,19 @@ pub enum Kind {
     TestReports,
     /// What waits for a second person of the platform team. Key: the approval.
     Approvals,
+    /// What is wanted of an intent's contract. Key: the intent.
+    Contracts,
+    /// Which intent a name means. Key: the intent's own name, or an alias.
+    ContractNames,
+    /// Components of contracts. Key: digest and number of the part.
+    ComponentParts,
+    /// What a gateway has ready of an intent, and serves. Key: intent and gateway.
+    ContractStates,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -76,6 +84,10 @@ impl Kind {
         Self::OrderedOptions,
         Self::TestReports,
         Self::Approvals,
+        Self::Contracts,
+        Self::ContractNames,
+        Self::ComponentParts,
+        Self::ContractStates,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -99,6 +111,10 @@ impl Kind {
             Self::OrderedOptions => "ordered_options",
             Self::TestReports => "test_reports",
             Self::Approvals => "approvals",
+            Self::Contracts => "contracts",
+            Self::ContractNames => "contract_names",
+            Self::ComponentParts => "component_parts",
+            Self::ContractStates => "contract_states",
         }
     }
 
@@ -111,14 +127,23 @@ impl Kind {
     /// Whether changes of such records are told in feeds.
     #[must_use]
     pub fn has_feed(self) -> bool {
-        matches!(self, Self::Orders)
+        matches!(self, Self::Orders | Self::Contracts)
     }
 
-    /// Whether a change of such a record concerns how requests are routed or reports are judged, so that every
-    /// process has to look at it at once.
+    /// Whether a change of such a record concerns how requests are routed or reports are judged, or which contract
+    /// serves, so that every process has to look at it at once.
     #[must_use]
     pub fn is_watched(self) -> bool {
-        matches!(self, Self::Accounts | Self::Credentials | Self::Webhooks | Self::Manifests | Self::Connections)
+        matches!(
+            self,
+            Self::Accounts
+                | Self::Credentials
+                | Self::Webhooks
+                | Self::Manifests
+                | Self::Connections
+                | Self::Contracts
+                | Self::ContractStates
+        )
     }
 }
 

@@ -68,6 +68,8 @@ const JOURNAL_NOT_KEPT: &str = "intent_gateway_journal_not_kept_total";
 const DISK_FREE: &str = "intent_gateway_disk_free_bytes";
 const RECEIPTS_THINNED: &str = "intent_gateway_receipts_thinned_total";
 const STORE_BYTES: &str = "intent_gateway_store_bytes";
+const CONTRACT_FLIP: &str = "intent_gateway_contract_flip_seconds";
+const CONTRACT_STAGING: &str = "intent_gateway_contract_staging_seconds";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -95,7 +97,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 35] = [
+pub const METRICS: [Metric; 37] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -265,6 +267,18 @@ pub const METRICS: [Metric; 35] = [
         help: "Receipts of rankings that have gone before their segments.",
     },
     Metric { name: STORE_BYTES, kind: Kind::Gauge, labels: &["part"], help: "Bytes that the store takes." },
+    Metric {
+        name: CONTRACT_FLIP,
+        kind: Kind::Histogram,
+        labels: &[],
+        help: "Time from the change of which version of a contract is to serve until it served at this gateway.",
+    },
+    Metric {
+        name: CONTRACT_STAGING,
+        kind: Kind::Histogram,
+        labels: &["outcome"],
+        help: "Time to make a version of a contract ready at this gateway.",
+    },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
 
@@ -277,6 +291,16 @@ pub fn describe() {
             Kind::Histogram => describe_histogram!(name, Unit::Seconds, help),
         }
     }
+}
+
+/// A version of a contract serves, so long after that was decided. By the clocks of two gateways.
+pub fn contract_served(took: Duration) {
+    histogram!(CONTRACT_FLIP).record(took.as_secs_f64());
+}
+
+/// A version of a contract was made ready, or could not be.
+pub fn contract_staged(is_ready: bool, took: Duration) {
+    histogram!(CONTRACT_STAGING, "outcome" => if is_ready { "ready" } else { "failed" }).record(took.as_secs_f64());
 }
 
 /// A stage of a search or of a tool call.

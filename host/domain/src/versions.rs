@@ -11,7 +11,10 @@ use serde_json::json;
 use crate::audit::{Actor, AuditDraft};
 use crate::clock::Timestamp;
 use crate::digest::Digest;
+use crate::error::chain;
 use crate::id::IntentId;
+use crate::steps::Contended;
+use crate::store::{StoreError, StoreTrouble};
 use crate::succession::{Removal, RemovedValue};
 
 /// Events kept of one version. The first, its loading, stays; of the others the oldest go.
@@ -75,7 +78,7 @@ pub struct LoadFailure {
     pub removed: Vec<RemovedValue>,
 }
 
-/// A version that was kept and could not be taken up when the gateway started.
+/// A version that is in the catalogue and could not be made ready here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissingVersion {
     pub intent: String,
@@ -108,9 +111,141 @@ pub enum ContractAdminError {
     /// The gateway is shutting down; the component was not examined to its end.
     #[error("the gateway is shutting down")]
     ShuttingDown,
-    /// The state folder could not be written; nothing changed.
-    #[error("the contract could not be kept: {0}")]
-    Storage(String),
+    /// The store could not be asked, or did not take it; nothing changed.
+    #[error("the catalogue of contracts could not be changed: {message}")]
+    Store {
+        trouble: StoreTrouble,
+        /// Down to the innermost cause.
+        message: String,
+    },
+}
+
+impl From<StoreError> for ContractAdminError {
+    fn from(error: StoreError) -> Self {
+        Self::Store { trouble: error.trouble(), message: chain(&error) }
+    }
+}
+
+impl From<Contended> for ContractAdminError {
+    fn from(contended: Contended) -> Self {
+        Self::Store { trouble: StoreTrouble::Busy, message: contended.to_string() }
+    }
+}
+
+/// A component that did not pass its examination, with what it told of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedComponent {
+    /// Digest of the component, where it could be read.
+    pub digest: Option<Digest>,
+    /// Intent and version, where it got as far as telling.
+    pub identity: Option<(String, String)>,
+    /// Stable code.
+    pub code: String,
+    /// What went wrong, down to the innermost cause.
+    pub message: String,
+}
+
+/// Why a component did not come out of its examination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotExamined {
+    /// It did not pass.
+    Refused(Box<RefusedComponent>),
+    /// It was not looked at: too many of the same account are.
+    Overloaded,
+    /// The gateway shuts down.
+    ShuttingDown,
+}
+
+/// Why a gateway could not make a version ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageFailure {
+    /// Stable code, as of a failure to load.
+    pub code: String,
+    /// Down to the innermost cause.
+    pub message: String,
+}
+
+/// A gateway that a version waits for before it serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitedFor {
+    /// Identifier of the gateway.
+    pub gateway: String,
+    /// Why it cannot make the version ready; none where it is still at it.
+    pub failure: Option<StageFailure>,
+}
+
+/// Calls of a version since the process started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCounts {
+    pub calls: u64,
+    /// Those that failed for the contract's own fault.
+    pub faults: u64,
+}
+
+/// What this gateway has of an intent's versions, and which one serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedIntent {
+    pub intent: IntentId,
+    pub live: Option<Digest>,
+    /// All that are ready here, the live one among them.
+    pub ready: Vec<Digest>,
+}
+
+/// What is wanted of an intent, and what each gateway says that it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntentStatus {
+    pub intent: IntentId,
+    /// The version that is to serve now; none where the intent is out of service.
+    pub live: Option<VersionName>,
+    /// The version that is to serve once every gateway has it ready.
+    pub coming: Option<ComingVersion>,
+    /// The gateways that live, by identifier.
+    pub gateways: Vec<GatewayStatus>,
+}
+
+/// A version that is to serve once every gateway has it ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComingVersion {
+    pub name: VersionName,
+    pub since_ms: Timestamp,
+    /// Who wants it.
+    pub by: Actor,
+}
+
+/// What a gateway says that it has of an intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewayStatus {
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// What serves there.
+    pub serving: Option<ServingStatus>,
+    /// What it was asked to make ready last.
+    pub staged: Option<StagedStatus>,
+}
+
+/// A version that serves at a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServingStatus {
+    /// Its number, where the catalogue still has it.
+    pub version: Option<Version>,
+    pub digest: Digest,
+    pub since_ms: Timestamp,
+    /// From the change of what is wanted until it served, milliseconds.
+    pub took_ms: u64,
+}
+
+/// What came of making a version ready at a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedStatus {
+    /// Its number, where the catalogue still has it.
+    pub version: Option<Version>,
+    pub digest: Digest,
+    pub at_ms: Timestamp,
+    /// How long it took, milliseconds.
+    pub took_ms: u64,
+    /// Why it is not ready; none where it is.
+    pub failure: Option<StageFailure>,
 }
 
 /// What is asked of a load.
@@ -134,6 +269,66 @@ pub struct Loaded {
     pub known: bool,
     /// The values that it takes out of the live version's vocabularies.
     pub removed: Vec<RemovedValue>,
+    /// The gateways that it waits for before it goes live; none where it does not wait.
+    pub waits_for: Vec<WaitedFor>,
+}
+
+/// What a state folder holds of contracts from before there was a catalogue.
+#[derive(Clone, Debug, Default)]
+pub struct LeftContracts {
+    pub intents: Vec<LeftIntent>,
+}
+
+/// What it holds of one intent.
+#[derive(Clone, Debug)]
+pub struct LeftIntent {
+    pub intent: IntentId,
+    pub live: Option<Digest>,
+    /// Versions that served before, latest last.
+    pub previous: Vec<Digest>,
+    /// In the order in which they were loaded.
+    pub versions: Vec<LeftVersion>,
+}
+
+/// A version that it holds.
+#[derive(Clone, Debug)]
+pub struct LeftVersion {
+    pub digest: Digest,
+    /// None where it is gone or damaged.
+    pub component: Option<bytes::Bytes>,
+    pub origin: Origin,
+    pub loaded_at_ms: Timestamp,
+    pub loaded_by: Actor,
+    pub history: Vec<VersionEvent>,
+}
+
+/// Whether a component that somebody has put into a folder may go live by that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntakeStanding {
+    /// It may.
+    Open,
+    /// Somebody has taken the intent out of service.
+    OutOfService,
+    /// Another version is about to go live.
+    Changing,
+}
+
+/// The outcome of an activation.
+#[derive(Clone, Debug)]
+pub struct Activated {
+    pub version: LoadedVersion,
+    /// The gateways that it waits for before it goes live; none where it is live.
+    pub waits_for: Vec<WaitedFor>,
+}
+
+/// When a version goes live that somebody activates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GoLive {
+    /// Once every gateway has it ready.
+    #[default]
+    WhenReady,
+    /// At once: whoever asks has said that no gateway is to be waited for.
+    AtOnce,
 }
 
 /// What happened to a version.
@@ -141,7 +336,11 @@ pub struct Loaded {
 #[serde(rename_all = "snake_case")]
 pub enum VersionAct {
     Loaded,
+    /// It is to serve once every gateway has it ready.
+    AskedFor,
     WentLive,
+    /// It was to serve, and is not to any more.
+    Withdrawn,
     /// It was live, and nothing that was asked for has taken its place.
     LeftService,
 }
@@ -160,6 +359,10 @@ pub enum Whence {
     RollBack,
     /// Somebody took the intent out of service.
     Unloading,
+    /// Somebody no longer wanted the version that was to serve.
+    Withdrawal,
+    /// A gateway had it in its state folder, from before there was a catalogue.
+    TakenOver,
 }
 
 impl Whence {
@@ -192,11 +395,9 @@ pub struct VersionName {
     pub digest: Digest,
 }
 
-/// An event with the version that it concerns, on its way into the audit log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An event with the version that it concerns, as the audit log is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractEvent {
-    /// Counts the events of one gateway, from 1.
-    pub number: u64,
     pub intent: IntentId,
     pub version: Version,
     pub digest: Digest,
@@ -204,22 +405,10 @@ pub struct ContractEvent {
     pub origin: Origin,
     pub event: VersionEvent,
     /// What served the intent before, and after; nothing where it was out of service.
-    #[serde(default)]
     pub live_before: Option<VersionName>,
-    #[serde(default)]
     pub live_after: Option<VersionName>,
     /// The values of vocabularies that the loading of it took out: whoever loaded it has said that this is meant.
-    #[serde(default)]
     pub removed: Vec<RemovedValue>,
-    /// The network that it was asked from.
-    #[serde(default)]
-    pub from: Option<String>,
-    /// What the token of whoever asked for it opened.
-    #[serde(default)]
-    pub scope: Option<String>,
-    /// The second person who has approved it.
-    #[serde(default)]
-    pub approved_by: Option<String>,
 }
 
 /// Removed values that the audit log names; the rest is only counted.
@@ -232,12 +421,14 @@ impl ContractEvent {
         let VersionEvent { at_ms, act, whence, by } = &self.event;
         let action = match act {
             VersionAct::Loaded => "contract.loaded",
+            VersionAct::AskedFor => "contract.asked_for",
             VersionAct::WentLive => "contract.went_live",
+            VersionAct::Withdrawn => "contract.withdrawn",
             VersionAct::LeftService => "contract.left_service",
         };
         let (version, digest) = (self.version.to_string(), self.digest.to_string());
         let mut detail = json!({
-            "number": self.number, "version": version, "digest": digest, "whence": whence, "origin": self.origin,
+            "version": version, "digest": digest, "whence": whence, "origin": self.origin,
             "live_before": self.live_before, "live_after": self.live_after,
         });
         if !self.removed.is_empty() {
@@ -247,12 +438,7 @@ impl ContractEvent {
         }
         AuditDraft {
             at_ms: *at_ms,
-            actor: Actor {
-                from: self.from.clone(),
-                scope: self.scope.clone(),
-                approved_by: self.approved_by.clone(),
-                ..by.clone()
-            },
+            actor: by.clone(),
             action: action.to_owned(),
             subject: self.intent.to_string(),
             detail,

@@ -1,6 +1,6 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
 //! live partners once a day, watches the clock, checks and anchors the audit log and the ledger, checks all of the store once a day,
-//! writes down what happens to contracts and to partners' health, suspends whoever is struck out, and forgets codes that are over,
+//! follows the catalogue of contracts and takes out those that keep failing, writes down what happens to partners' health, suspends whoever is struck out, and forgets codes that are over,
 //! and evidence and orders that are old; it thins receipts where somebody asks for that.
 //!
 //! Of several gateways that share a store, one does each [duty](crate::fleet); the rest each does for itself
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use intent_gateway_catalogue::Catalogue;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::approval::forget_expired;
@@ -34,7 +35,7 @@ use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::pace::Pace;
 use intent_gateway_routing::calling::{Caller, forget_attempts};
 use intent_gateway_routing::user_data::forget_orders;
-use intent_gateway_sandbox::Sandbox;
+use intent_gateway_sandbox::{ContractFolder, Sandbox};
 use intent_gateway_store::SqlStore;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -44,7 +45,7 @@ use crate::accesses;
 use crate::chains::{self, ChainGuard};
 use crate::checks::{self, Runs, StoreGuard};
 use crate::clocks::{self, Clocks};
-use crate::contract_events;
+use crate::contracts;
 use crate::disk::{self, DiskWatch, Thinner};
 use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
@@ -93,7 +94,7 @@ pub(crate) struct Work {
     pub(crate) onboarding: Services,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) store: Arc<SqlStore>,
-    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) contracts: ContractWork,
     pub(crate) health: Arc<Health>,
     /// What completion reports are verified with.
     pub(crate) keys: Arc<KeyRing>,
@@ -119,6 +120,14 @@ pub(crate) struct Work {
     pub(crate) thinner: Thinner,
     pub(crate) membership: Membership,
     pub(crate) sharing: SharedParts,
+}
+
+/// What there is to do about contracts.
+pub(crate) struct ContractWork {
+    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) catalogue: Arc<Catalogue>,
+    /// Absent where none is watched.
+    pub(crate) folder: Option<ContractFolder>,
 }
 
 /// What gateways count together.
@@ -154,7 +163,7 @@ impl Background {
             onboarding,
             clock,
             store,
-            sandbox,
+            contracts,
             health,
             keys,
             seen,
@@ -187,8 +196,14 @@ impl Background {
             health: health.clone(),
         };
         let counts = sharing.counts.clone();
-        let sweeper =
-            Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking, counts };
+        let sweeper = Sweeper {
+            accounts: onboarding.accounts,
+            store: store.clone(),
+            clock: clock.clone(),
+            linking,
+            counts,
+            catalogue: contracts.catalogue.clone(),
+        };
         // First: without it no duty begins.
         let kept = membership.clone();
         tasks.spawn("lease", SECONDS_DUE, move |rounds| {
@@ -200,6 +215,26 @@ impl Background {
         tasks.spawn("routing", ROUTING_DUE, move |rounds| {
             follow(follower.clone(), seen.take().unwrap_or_default(), rounds)
         });
+        let ContractWork { sandbox, catalogue, folder } = contracts;
+        let (followed, kept_contracts) = (catalogue.clone(), catalogue.clone());
+        tasks.spawn("contracts", ROUTING_DUE, move |rounds| contracts::follow(followed.clone(), rounds));
+        tasks.spawn_to_the_end("failing contracts", None, {
+            let stopping = stop.clone();
+            move |_| {
+                let taking = contracts::take_out_failing(sandbox.clone(), catalogue.clone());
+                let stopping = stopping.clone();
+                async move {
+                    // It ends when it is told to alone.
+                    let _ = stopping.run_until_cancelled(taking).await;
+                }
+            }
+        });
+        if folder.is_some() {
+            let (stopping, mut folder) = (stop.clone(), folder);
+            tasks.spawn_to_the_end("contract folder", None, move |_| {
+                contracts::watch_folder(folder.take(), stopping.clone())
+            });
+        }
         let postman = onboarding.postman;
         tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
         let probes = onboarding.probes;
@@ -232,7 +267,7 @@ impl Background {
         let work = DutyWork { duty: Duty::StoreCheck, every: checks::LOOK_EVERY, due: check_due };
         tasks
             .spawn_duty("store check", &duties, work, move |rounds| checks::look(checks.clone(), runs.clone(), rounds));
-        let (evidence, log) = (store.clone(), store.clone());
+        let evidence = store.clone();
         let (audit_log, times) = (store.clone(), clock.clone());
         tasks.spawn("disks", SECONDS_DUE, move |rounds| disk::watch(disks.clone(), rounds));
         let measured = store.clone();
@@ -246,8 +281,10 @@ impl Background {
         let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: THINNING_DUE };
         tasks.spawn_duty("thinning", &duties, work, move |rounds| thinner.clone().thin(rounds));
         let work = DutyWork { duty: Duty::Evidence, every: EVIDENCE_POLL, due: HOURLY_DUE };
-        tasks
-            .spawn_duty("evidence", &duties, work, move |rounds| forget(clock.clone(), evidence.clone(), keep, rounds));
+        let retired = kept_contracts.clone();
+        tasks.spawn_duty("evidence", &duties, work, move |rounds| {
+            forget(clock.clone(), evidence.clone(), retired.clone(), keep, rounds)
+        });
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", SECONDS_DUE, move |rounds| {
             let watch = strikes.take().unwrap_or_default();
@@ -256,10 +293,6 @@ impl Background {
         tasks.spawn("ends of calls", SECONDS_DUE, move |rounds| settle(caller.clone(), rounds));
         tasks.spawn("readiness", SECONDS_DUE, move |rounds| readiness.clone().keep_looking(rounds));
         // Not cut off when they are told to stop: they end by themselves, once what came before the end is written.
-        let stopping = stop.clone();
-        tasks.spawn_to_the_end("contract events", None, move |rounds| {
-            contract_events::follow(sandbox.clone(), log.clone(), stopping.clone(), rounds)
-        });
         let stopping = stop.clone();
         tasks.spawn_to_the_end("accesses", Some(SECONDS_DUE), move |rounds| {
             accesses::follow(accesses.clone(), audit_log.clone(), times.clone(), stopping.clone(), rounds)
@@ -430,12 +463,26 @@ async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
     }
 }
 
-async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep, rounds: TaskRounds) {
+async fn forget(
+    clock: Arc<dyn Clock>,
+    store: Arc<SqlStore>,
+    catalogue: Arc<Catalogue>,
+    keep: Keep,
+    rounds: TaskRounds,
+) {
     let evidence = store.forget(clock.settled().minus_ms(keep.evidence_ms)).await;
     let excess = store.forget_excess_findings(keep.findings_max).await;
     let faults = store.forget_faults(clock.settled().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
     let orders = forget_orders(&*store, clock.settled().minus_ms(keep.orders_ms)).await;
-    rounds.note(evidence.is_ok() && excess.is_ok() && faults.is_ok() && orders.is_ok());
+    // What a receipt or an order was judged by stays as long as they do.
+    let keep_contracts_ms = keep.evidence_ms.max(keep.orders_ms);
+    let retired = catalogue.forget_retired(clock.settled().minus_ms(keep_contracts_ms)).await;
+    rounds.note(evidence.is_ok() && excess.is_ok() && faults.is_ok() && orders.is_ok() && retired.is_ok());
+    match retired {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "versions of contracts that nothing needs were forgotten"),
+        Err(error) => tracing::error!(error = %chain(&error), "retired versions of contracts could not be forgotten"),
+    }
     match evidence {
         Ok(0) => {}
         Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
@@ -552,10 +599,11 @@ struct Sweeper {
     clock: Arc<dyn Clock>,
     linking: Linking,
     counts: Arc<dyn SharedCounts>,
+    catalogue: Arc<Catalogue>,
 }
 
 async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
-    let Sweeper { accounts, store, clock, linking, counts } = sweeper;
+    let Sweeper { accounts, store, clock, linking, counts, catalogue } = sweeper;
     let swept = [
         ("codes that are over", told(accounts.forget_codes().await)),
         ("writes whose keys are free again", told(forget_attempts(&*store, clock.settled()).await)),
@@ -563,6 +611,7 @@ async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
         ("what waited too long for a second person", told(forget_expired(&*store, clock.settled()).await)),
         ("links that nobody has ended", told(linking.forget_pending().await)),
         ("counts that are over", told(counts.forget_ended().await)),
+        ("contracts of gateways that have gone", told(catalogue.forget_dead().await)),
     ];
     rounds.note(swept.iter().all(|(_, failed)| failed.is_none()));
     for (what, failed) in swept {

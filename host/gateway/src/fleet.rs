@@ -179,6 +179,9 @@ impl Membership {
         let asked_at_ms = self.fleet.elapsed_ms();
         let granted = self.leases.renew(&renewal).await.map_err(|error| anyhow::anyhow!(chain(&error)))?;
         self.fleet.note_granted(asked_at_ms, lease_ms, &granted);
+        if granted.own != OwnLease::Replaced {
+            self.fleet.note_own(&self.gateway);
+        }
         Ok(granted)
     }
 

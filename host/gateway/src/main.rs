@@ -7,7 +7,7 @@ mod background;
 mod chains;
 mod checks;
 mod clocks;
-mod contract_events;
+mod contracts;
 mod disk;
 mod fleet;
 mod health;

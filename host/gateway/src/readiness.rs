@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_catalogue::Catalogue;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::readiness::{Readiness, Rounds, TaskBoard, Trouble, TroubleCode};
 use intent_gateway_domain::store::{Store as _, StoreError};
 use intent_gateway_domain::telemetry;
-use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::{Journal, SqlStore};
 use tokio::time::Instant;
 
@@ -36,7 +36,7 @@ const LOSS_TOLD: Duration = Duration::from_secs(60);
 pub(crate) struct ReadinessWatch {
     store: Arc<StoreLook>,
     journal: Arc<Journal>,
-    sandbox: Arc<Sandbox>,
+    catalogue: Arc<Catalogue>,
     board: Arc<TaskBoard>,
     clock: Arc<dyn Clock>,
     losses: Mutex<Losses>,
@@ -70,7 +70,7 @@ impl ReadinessWatch {
     pub(crate) fn new(
         store: Arc<SqlStore>,
         journal: Arc<Journal>,
-        sandbox: Arc<Sandbox>,
+        catalogue: Arc<Catalogue>,
         board: Arc<TaskBoard>,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -80,7 +80,7 @@ impl ReadinessWatch {
             looking: AtomicBool::new(false),
             seen: Mutex::default(),
         });
-        Self { store, journal, sandbox, board, clock, losses: Mutex::default() }
+        Self { store, journal, catalogue, board, clock, losses: Mutex::default() }
     }
 
     /// Looks again and again.
@@ -183,7 +183,7 @@ impl Readiness for ReadinessWatch {
                 let message = "findings and receipts of searches are lost; searches are served all the same";
                 add(TroubleCode::JournalLosing, None, message);
             }
-            for intent in self.sandbox.missing_intents() {
+            for intent in self.catalogue.missing_intents() {
                 let message = "the intent was live before, or lies in the contract folder, and is not live";
                 add(TroubleCode::IntentMissing, Some(intent), message);
             }
@@ -210,6 +210,11 @@ pub(crate) struct TaskRounds {
 }
 
 impl TaskRounds {
+    /// Rounds that nobody looks at.
+    pub(crate) fn untold(clock: Arc<dyn Clock>) -> Self {
+        Self { rounds: Arc::new(TaskBoard::default()).enter("starting", None, clock.now()), clock }
+    }
+
     /// A round has ended, well or not.
     pub(crate) fn note(&self, went_well: bool) {
         self.rounds.note(went_well, self.clock.now());

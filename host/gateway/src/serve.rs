@@ -1,10 +1,12 @@
 //! `intent-gateway serve`: puts the parts together, serves, and drains when told to stop.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use intent_gateway_catalogue::{Catalogue, CatalogueSetup, CataloguedContracts};
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::clock::watch::WatchedClock;
@@ -17,7 +19,6 @@ use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
-use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::server::{Drained, IDLE_LINGER, ReservedAddress, Shutdown};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
@@ -45,23 +46,22 @@ use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
-use intent_gateway_sandbox::Sandbox;
+use intent_gateway_sandbox::{ContractFolder, Sandbox, put_left_contracts_aside, read_left_contracts};
 use intent_gateway_store::{CallCounts, Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{Background, Keep, SharedParts, Work};
+use crate::background::{Background, ContractWork, Keep, SharedParts, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
 use crate::checks::StoreGuard;
 use crate::clocks::Clocks;
-use crate::contract_events;
 use crate::disk::{DiskWatch, Thinner};
 use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::progress::CompileProgress;
-use crate::readiness::ReadinessWatch;
+use crate::readiness::{ReadinessWatch, TaskRounds};
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
 use intent_gateway_cli::ServeOptions;
@@ -101,36 +101,31 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     };
     let base = Base { keys, store: opened?, clock: watched.clone() };
     let compiling = CompileProgress::start();
-    let sandbox =
-        match draining.run_until_cancelled(start_sandbox(&config, &compiling, base.clock.clone(), &draining)).await {
-            Some(Ok(sandbox)) => sandbox,
-            not_started => {
-                compiling.end();
-                tracing::info!("stopped before it served");
-                return not_started.map_or(Ok(()), |failed| failed.map(|_| ()));
-            }
-        };
+    let fleet = Fleet::new(Arc::new(BootClock));
+    let starting = start_contracts(&config, &compiling, &base, &fleet, address.local_addr(), &draining);
+    let Contracts { sandbox, catalogue, membership } = match draining.run_until_cancelled(starting).await {
+        Some(Ok(started)) => started,
+        not_started => {
+            compiling.end();
+            tracing::info!("stopped before it served");
+            return not_started.map_or(Ok(()), |failed| failed.map(|_| ()));
+        }
+    };
+    let looked_through = CancellationToken::new();
+    let folder = open_folder(&config, &sandbox, &catalogue, &looked_through)?;
     let compiling = tokio::spawn({
-        let sandbox = sandbox.clone();
+        let draining = draining.clone();
         async move {
-            sandbox.look_through().await;
+            draining.run_until_cancelled(looked_through.cancelled()).await;
             compiling.end();
         }
     });
-    let fleet = Fleet::new(Arc::new(BootClock));
-    let running = parts(&config, telemetry, base, sandbox.clone(), &drain, &fleet)?;
+    let contracts = (&sandbox, &catalogue);
+    let running = parts(&config, telemetry, base, contracts, &drain, &fleet)?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
     let (readiness, board, caller) = (running.readiness, running.board, state.caller.clone());
     let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
     let (counts, pace) = (running.counts, running.pace);
-    // Before anything is done that others may be doing, and before a user's call is counted.
-    let entry = Entry {
-        id: gateway_id(&config.state_dir, running.vault.entropy()).context("the state folder cannot be written")?,
-        name: config.fleet.name.clone().unwrap_or_else(|| gateway_name(address.local_addr())),
-        lease: config.fleet.lease(),
-    };
-    let membership = Membership::begin(entry, store.clone(), fleet.clone(), running.vault).await;
-    let membership = membership.context("the store gives this gateway no lease")?;
     let peer_clocks = running.peer_clocks;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
@@ -139,10 +134,6 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let mut strikes = StrikeWatch::default();
     let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
-    // Likewise: what the start itself has done to contracts is in the audit log before anybody reads it.
-    if let Err(error) = contract_events::write_pending(&sandbox, &*store).await {
-        tracing::error!(error, "events of contracts could not be written to the audit log yet");
-    }
     let idle_linger = IDLE_LINGER.min(config.server.drain_announce());
     let server = address.listen(router(state), Shutdown { announced: leaving, begun: draining, idle_linger })?;
     drain.serving.cancel();
@@ -192,7 +183,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         onboarding,
         clock,
         store,
-        sandbox: sandbox.clone(),
+        contracts: ContractWork { sandbox: sandbox.clone(), catalogue, folder },
         health: of,
         keys,
         seen,
@@ -241,18 +232,77 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     Ok(())
 }
 
-/// Starts what runs contracts. When the drain begins, nothing more is loaded: whoever waits for that is told so.
-async fn start_sandbox(
+/// What runs contracts, what says which, and this gateway's place among those that it says it to.
+struct Contracts {
+    sandbox: Arc<Sandbox>,
+    catalogue: Arc<Catalogue>,
+    membership: Membership,
+}
+
+/// Starts what runs contracts, and makes ready what the catalogue has. When the drain begins, nothing more is loaded: whoever waits
+/// for that is told so.
+async fn start_contracts(
     config: &Config,
     compiling: &CompileProgress,
-    clock: Arc<dyn Clock>,
+    Base { keys, store, clock }: &Base,
+    fleet: &Fleet,
+    address: SocketAddr,
     draining: &CancellationToken,
-) -> anyhow::Result<Arc<Sandbox>> {
-    let (state_dir, watched) = (config.state_dir.clone(), config.contracts.dir.clone());
+) -> anyhow::Result<Contracts> {
+    let (state_dir, folder) = (config.state_dir.clone(), config.contracts.dir.clone());
     let (compiler, shown) = (intent_gateway_cli::compiler(), compiling.listener());
-    Sandbox::start_with(config.sandbox.clone(), compiler, state_dir, watched, clock, draining.clone(), shown)
-        .await
-        .context("the sandbox did not start")
+    let sandbox = Sandbox::start_with(config.sandbox.clone(), compiler, state_dir, folder, draining.clone(), shown)
+        .context("the sandbox did not start")?;
+    // Before the catalogue is read: from here on no version goes live that is not ready here. And before anything is done that
+    // others may be doing, and a user's call is counted.
+    let vault = keys.vault();
+    let entry = Entry {
+        id: gateway_id(&config.state_dir, vault.entropy()).context("the state folder cannot be written")?,
+        name: config.fleet.name.clone().unwrap_or_else(|| gateway_name(address)),
+        lease: config.fleet.lease(),
+    };
+    let membership = Membership::begin(entry, store.clone(), fleet.clone(), vault).await;
+    let mut membership = membership.context("the store gives this gateway no lease")?;
+    let catalogue = Catalogue::new(CatalogueSetup {
+        store: store.clone(),
+        leases: store.clone(),
+        fleet: fleet.clone(),
+        runtime: sandbox.clone(),
+        clock: clock.clone(),
+        timer: Arc::new(RuntimeTimer),
+        versions_kept: config.sandbox.versions_kept_per_intent,
+    });
+    let starting = async {
+        let (state_dir, now) = (config.state_dir.clone(), clock.now());
+        let left = tokio::task::spawn_blocking(move || read_left_contracts(&state_dir, now)).await??;
+        if let Some(left) = left {
+            catalogue.take_over(left).await.context("the contracts of the state folder could not be taken over")?;
+            let state_dir = config.state_dir.clone();
+            tokio::task::spawn_blocking(move || put_left_contracts_aside(&state_dir)).await??;
+        }
+        catalogue.start().await.context("the contracts cannot be read")
+    };
+    // It takes seconds where much is to be compiled, and the lease is to be renewed meanwhile.
+    tokio::select! {
+        started = starting => started?,
+        () = membership.keep(TaskRounds::untold(clock.clone())) => {}
+    }
+    Ok(Contracts { sandbox, catalogue, membership })
+}
+
+/// The watched folder, where there is one.
+fn open_folder(
+    config: &Config,
+    sandbox: &Sandbox,
+    catalogue: &Arc<Catalogue>,
+    looked_through: &CancellationToken,
+) -> anyhow::Result<Option<ContractFolder>> {
+    let Some(path) = config.contracts.dir.clone() else {
+        sandbox.progress().end();
+        looked_through.cancel();
+        return Ok(None);
+    };
+    Ok(Some(ContractFolder::open(path, catalogue.clone(), sandbox.progress(), looked_through.clone())?))
 }
 
 /// The parts that serve, and those that work beside them.
@@ -274,7 +324,6 @@ struct RunningParts {
     board: Arc<TaskBoard>,
     counts: Arc<CallCounts>,
     pace: Option<Arc<Pace>>,
-    vault: Vault,
     peer_clocks: Arc<PeerClocks>,
 }
 
@@ -297,10 +346,11 @@ fn parts(
     config: &Config,
     telemetry: &Telemetry,
     Base { keys, store, clock }: Base,
-    sandbox: Arc<Sandbox>,
+    (sandbox, catalogue): (&Arc<Sandbox>, &Arc<Catalogue>),
     drain: &Drain,
     fleet: &Fleet,
 ) -> anyhow::Result<RunningParts> {
+    let contracts = CataloguedContracts::new(sandbox.clone(), catalogue.clone());
     store.bound_receipts(config.evidence.bounds());
     let anchors_file = config.anchors.file(&config.state_dir);
     let anchors = Arc::new(KeptAnchors::new(anchors_file, anchor_keys(Some(&keys.vault()))));
@@ -318,7 +368,7 @@ fn parts(
         store: store.clone(),
         vault: keys.vault(),
         clock: clock.clone(),
-        contracts: sandbox.clone(),
+        contracts: contracts.clone(),
         probe: partners.clone(),
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
@@ -344,7 +394,7 @@ fn parts(
     let sharing = Sharing::new(counts.clone(), keys.vault());
     let pace = config.outbound.rate_limits.then(|| Arc::new(Pace::new(fleet.clone(), Some(sharing))));
     let searcher = Searcher {
-        contracts: sandbox.clone(),
+        contracts: contracts.clone(),
         directory: directory.clone(),
         outbound: Arc::new(Outbound::new(
             partners,
@@ -360,22 +410,23 @@ fn parts(
     };
     let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
-    telemetry.watch(sizes(&sandbox, &desk, &journal, &caller));
+    telemetry.watch(sizes(sandbox, &desk, &journal, &caller));
     let board = Arc::new(TaskBoard::default());
-    let readiness = ReadinessWatch::new(store.clone(), journal.clone(), sandbox.clone(), board.clone(), clock.clone());
+    let readiness =
+        ReadinessWatch::new(store.clone(), journal.clone(), catalogue.clone(), board.clone(), clock.clone());
     let readiness = Arc::new(readiness);
     let accesses = Arc::new(Accesses::default());
     let state = AppState {
         streams: streams(config, &caller, &clock),
         caller,
         searcher: Arc::new(searcher),
-        admin: sandbox.clone(),
+        admin: catalogue.clone(),
         onboarding: onboarding.clone(),
         store: store.clone(),
         linking: linking.clone(),
         intake: Arc::new(Intake {
             keys: ring.clone(),
-            contracts: sandbox.clone(),
+            contracts: contracts.clone(),
             desk: desk.clone(),
             tests: test_reports(&configured, &store),
             journal: journal.clone(),
@@ -384,7 +435,7 @@ fn parts(
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),
-        bookkeeping: Arc::new(bookkeeping(&store, &sandbox, &clock)),
+        bookkeeping: Arc::new(bookkeeping(&store, contracts.clone(), &clock)),
         anchors: anchors.clone(),
         health: health.of.clone(),
         evidence: store.clone(),
@@ -394,7 +445,7 @@ fn parts(
             evidence: store.clone(),
             rankings: store.clone(),
             journal: journal.clone(),
-            contracts: sandbox.clone(),
+            contracts: contracts.clone(),
             vault: keys.vault(),
             clock: clock.clone(),
         }),
@@ -431,7 +482,6 @@ fn parts(
         board,
         counts,
         pace,
-        vault: keys.vault(),
         peer_clocks,
     })
 }
@@ -474,12 +524,12 @@ fn test_reports(configured: &[Arc<Partner>], store: &Arc<SqlStore>) -> TestRepor
 }
 
 /// Statements, corrections and the check of the ledger.
-fn bookkeeping(store: &Arc<SqlStore>, sandbox: &Arc<Sandbox>, clock: &Arc<dyn Clock>) -> Bookkeeping {
+fn bookkeeping(store: &Arc<SqlStore>, contracts: Arc<CataloguedContracts>, clock: &Arc<dyn Clock>) -> Bookkeeping {
     Bookkeeping {
         books: store.clone(),
         store: store.clone(),
         names: Arc::new(AccountNames(store.clone())),
-        contracts: sandbox.clone(),
+        contracts,
         clock: clock.clone(),
     }
 }

@@ -9,7 +9,8 @@ use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, Uri};
 use intent_gateway_api::contracts::{
-    LoadFailure, LoadFailures, LoadOutcome, LoadedVersion, LoadedVersions, MissingVersion, RemovedValues,
+    ActivationOutcome, IntentStatus, IntentStatuses, LoadFailure, LoadFailures, LoadOutcome, LoadedVersion,
+    LoadedVersions, MissingVersion, RemovedValues, WaitedFor,
 };
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::partners::{PartnerEntry, PartnerList};
@@ -22,7 +23,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::pointer;
 use intent_gateway_domain::succession::{Removal, RemovedValue};
-use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Loaded, Origin};
+use intent_gateway_domain::versions::{Activated, ContractAdminError, GoLive, LoadOrder, Loaded, Origin};
 use intent_gateway_onboarding::{OnboardingError, ValueUse, find_value_use};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -87,13 +88,15 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(list_contracts, load_contract))
         .routes(routes!(activate_contract))
         .routes(routes!(list_failures))
+        .routes(routes!(show_statuses))
         .routes(routes!(unload_intent))
+        .routes(routes!(withdraw_coming))
         .routes(routes!(list_partners))
         .routes(routes!(list_findings))
         .routes(routes!(summarize_findings))
 }
 
-/// Lists every loaded contract version, live or not, and those that were kept and could not be taken up.
+/// Lists every contract version that is ready at this gateway, live or not, and those that it could not make ready.
 #[utoipa::path(
     get, path = "/api/v1/admin/contracts", tag = "admin",
     security(("bearer" = ["admin"])),
@@ -126,8 +129,10 @@ fn yes() -> bool {
 
 /// Loads a contract.
 ///
-/// When the call returns 200 or 201 with `live` true, every later search is served by this version. When it
-/// returns an error, the version before it goes on serving. A component that was loaded before stays as it is, live or not:
+/// When the call returns 200 or 201 with `live` true, every later search is served by this version. Where several gateways share
+/// the store, a new version goes live once all of them have it ready, which the call waits for, a minute at most; with `live` false
+/// and `waits_for` it says for which of them it waits, and goes live by itself when they have it ready. When the call returns an
+/// error, the version before it goes on serving. A component that was loaded before stays as it is, live or not:
 /// `note` says how to make it live. A version that takes values out of vocabularies is refused with
 /// `VOCABULARY_VALUES_REMOVED` unless `allow_removed_values` is true; either answer says which values go and who uses them.
 #[utoipa::path(
@@ -161,7 +166,7 @@ async fn load_contract(
     let removal = if allow_removed_values { Removal::Allowed } else { Removal::Refused };
     let order = LoadOrder { origin: Origin::Upload(caller.name()), by: team.clone(), activate, removal };
     // A caller that leaves takes the examination with it, and never half of a change: that is the port's promise.
-    let Loaded { version, known, removed } = match app.admin.load(component, order).await {
+    let Loaded { version, known, removed, waits_for } = match app.admin.load(component, order).await {
         Ok(loaded) => loaded,
         Err(error) => {
             note_refused(&app, team.clone(), "load", &error);
@@ -177,7 +182,8 @@ async fn load_contract(
              call POST /api/v1/admin/contracts/{digest}/activate."
         )
     });
-    let outcome = LoadOutcome { version: LoadedVersion::from(version), known, note, removed_values };
+    let waits_for = waits_for.into_iter().map(WaitedFor::from).collect();
+    let outcome = LoadOutcome { version: LoadedVersion::from(version), known, note, removed_values, waits_for };
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
     wire::json(status, &outcome, wire::SMALL_BYTES)
 }
@@ -192,7 +198,7 @@ fn note_refused(app: &App, by: Actor, asked: &str, error: &ContractAdminError) {
         ContractAdminError::Unknown(name) => (None, format!("{asked}: nothing is loaded as {name}")),
         ContractAdminError::Overloaded => (None, format!("{asked}: too many components are being examined")),
         ContractAdminError::ShuttingDown => (None, format!("{asked}: the gateway is shutting down")),
-        ContractAdminError::Storage(_) => (None, format!("{asked}: the state folder failed")),
+        ContractAdminError::Store { .. } => (None, format!("{asked}: the store failed")),
     };
     let subject = intent.unwrap_or_else(|| by.subject.clone());
     let at = app.searcher.clock.now();
@@ -209,7 +215,7 @@ async fn refuse_load(app: &App, error: ContractAdminError) -> Refusal {
         ContractAdminError::Overloaded
         | ContractAdminError::ShuttingDown
         | ContractAdminError::Unknown(_)
-        | ContractAdminError::Storage(_) => None,
+        | ContractAdminError::Store { .. } => None,
     };
     let refusal = Refusal::from(error);
     let Some(RemovedValues { values, rankings_read, .. }) = removed else { return refusal };
@@ -233,13 +239,27 @@ async fn find_removed(app: &App, intent: &str, removed: &[RemovedValue]) -> Opti
     Some(found.into())
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActivateQuery {
+    #[serde(default)]
+    at_once: bool,
+}
+
 /// Makes a loaded version live: a release, or a rollback.
+///
+/// Where several gateways share the store, it goes live once all of them have it ready, which the call waits for, a minute at most;
+/// `waits_for` says for which of them it still waits. With `at_once` it waits for nobody: a gateway that does not have it ready
+/// goes on with the version before until it has.
 #[utoipa::path(
     post, path = "/api/v1/admin/contracts/{digest}/activate", tag = "admin",
-    params(("digest" = String, Path, description = "SHA-256 of the component, 64 hexadecimal characters")),
+    params(
+        ("digest" = String, Path, description = "SHA-256 of the component, 64 hexadecimal characters"),
+        ("at_once" = Option<bool>, Query, description = "Wait for no gateway; false when absent"),
+    ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "Now live", body = LoadedVersion),
+        (status = 200, description = "Live, or waiting for gateways", body = ActivationOutcome),
         (status = 404, description = "`NOT_FOUND`: nothing of that digest is loaded", body = ErrorBody),
         (status = 422, description = "Not taken; the code and message say why", body = ErrorBody),
     )
@@ -247,16 +267,78 @@ async fn find_removed(app: &App, intent: &str, removed: &[RemovedValue]) -> Opti
 async fn activate_contract(
     State(app): State<Arc<App>>,
     Path(digest): Path<String>,
+    query: Result<Query<ActivateQuery>, QueryRejection>,
     Team(team): Team,
 ) -> Result<Response, Refusal> {
+    let Query(ActivateQuery { at_once }) = query.map_err(|_| {
+        Refusal::new(Code::InvalidRequest).message("The query parameter is `at_once`, `true` or `false`.")
+    })?;
     let digest: Digest =
         digest.parse().map_err(|error| Refusal::new(Code::NotFound).message(format!("No such contract: {error}.")))?;
-    let admin = app.admin.clone();
-    let by = team.clone();
-    let activation = tokio::spawn(async move { admin.activate(digest, by).await });
-    let activated = join(activation.await)?.inspect_err(|error| note_refused(&app, team, "activate", error))?;
-    tracing::info!(intent = activated.intent, version = activated.version, %digest, "contract activated");
-    wire::json(StatusCode::OK, &LoadedVersion::from(activated), wire::SMALL_BYTES)
+    let when = if at_once { GoLive::AtOnce } else { GoLive::WhenReady };
+    let activated = app.admin.activate(digest, team.clone(), when).await;
+    let Activated { version, waits_for } =
+        activated.inspect_err(|error| note_refused(&app, team, "activate", error))?;
+    let live = version.live;
+    tracing::info!(intent = version.intent, version = version.version, %digest, live, "contract activated");
+    let waits_for = waits_for.into_iter().map(WaitedFor::from).collect();
+    let outcome = ActivationOutcome { version: LoadedVersion::from(version), waits_for };
+    wire::json(StatusCode::OK, &outcome, wire::SMALL_BYTES)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatusQuery {
+    intent: Option<String>,
+}
+
+/// Shows what is to serve each intent, and what each gateway that shares the store has ready and serves.
+#[utoipa::path(
+    get, path = "/api/v1/admin/contracts/status", tag = "admin",
+    params(("intent" = Option<String>, Query, description = "Only this intent")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Wanted and observed, by intent", body = IntentStatuses),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
+    )
+)]
+async fn show_statuses(
+    State(app): State<Arc<App>>,
+    query: Result<Query<StatusQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Query(StatusQuery { intent }) =
+        query.map_err(|_| Refusal::new(Code::InvalidRequest).message("The query parameter is `intent`."))?;
+    let statuses = app.admin.status(intent.as_deref()).await?;
+    let intents = statuses.into_iter().map(IntentStatus::from).collect();
+    wire::json(StatusCode::OK, &IntentStatuses { intents }, wire::SMALL_BYTES)
+}
+
+/// No longer wants the version that an intent waits for. What serves goes on.
+#[utoipa::path(
+    delete, path = "/api/v1/admin/intents/{intent}/coming", tag = "admin",
+    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 204, description = "Nothing is to take the place of what serves"),
+        (status = 404, description = "`NOT_FOUND`: the intent waits for no version", body = ErrorBody),
+    )
+)]
+async fn withdraw_coming(
+    State(app): State<Arc<App>>,
+    Path(intent): Path<String>,
+    Team(team): Team,
+) -> Result<Response, Refusal> {
+    let withdrawn = app.admin.withdraw(&intent, team.clone()).await;
+    withdrawn.map_err(|error| {
+        note_refused(&app, team, "withdraw", &error);
+        match error {
+            ContractAdminError::Unknown(_) => {
+                Refusal::new(Code::NotFound).message("There is no such intent, or it waits for no version.")
+            }
+            error => error.into(),
+        }
+    })?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// Takes an intent out of service. Its versions stay loaded and can be activated again.
@@ -274,12 +356,17 @@ async fn unload_intent(
     Path(intent): Path<String>,
     Team(team): Team,
 ) -> Result<Response, Refusal> {
-    let live = app.searcher.contracts.live(&intent).ok_or(Code::InvalidIntent)?;
-    let intent = live.descriptor().intent.to_string();
-    let (admin, name) = (app.admin.clone(), intent.clone());
-    let by = team.clone();
-    let unloaded = join(tokio::spawn(async move { admin.unload(&name, by).await }).await)?;
-    unloaded.inspect_err(|error| note_refused(&app, team, "unload", error))?;
+    // One that ought to be live and is missing here can be given up, too.
+    let live = app.searcher.contracts.live(&intent);
+    let intent = live.map_or(intent, |live| live.descriptor().intent.to_string());
+    let unloaded = app.admin.unload(&intent, team.clone()).await;
+    unloaded.map_err(|error| {
+        note_refused(&app, team, "unload", &error);
+        match error {
+            ContractAdminError::Unknown(_) => Code::InvalidIntent.into(),
+            error => Refusal::from(error),
+        }
+    })?;
     tracing::info!(intent, "intent unloaded");
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -368,11 +455,6 @@ pub(crate) async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> 
         Err(OnboardingError::NotFound(_)) => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-/// A task that panicked is a fault of the gateway like any other.
-fn join<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, Refusal> {
-    joined.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))
 }
 
 #[cfg(test)]

@@ -385,7 +385,7 @@ impl From<ContractAdminError> for Refusal {
             ContractAdminError::Unknown(name) => {
                 Self::new(Code::NotFound).message(format!("No contract `{name}` is loaded."))
             }
-            ContractAdminError::Storage(_) => Self::new(Code::InternalError).internal(error.to_string()),
+            ContractAdminError::Store { trouble, ref message } => Self::from(trouble).internal(message.clone()),
         }
     }
 }

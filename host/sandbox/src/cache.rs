@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use intent_gateway_domain::digest::Digest;
@@ -27,6 +28,8 @@ const MAGIC: &[u8; 8] = b"igwcode2";
 const MAC_BYTES: usize = blake3::OUT_LEN;
 /// Length of the key in bytes.
 const KEY_BYTES: usize = blake3::KEY_LEN;
+/// Name of the folder in the state folder.
+pub(crate) const FOLDER: &str = "compiled";
 /// Ending of entries.
 const ENDING: &str = "compiled";
 
@@ -35,6 +38,8 @@ pub struct CompiledCache {
     engine: Engine,
     folder: PathBuf,
     key: [u8; KEY_BYTES],
+    /// Held while entries are written or removed: one that is half written is no entry yet.
+    changing: Mutex<()>,
 }
 
 /// Why an entry was not used.
@@ -54,10 +59,10 @@ impl CompiledCache {
     /// # Errors
     /// When the folder or the key cannot be read or made.
     pub fn open(engine: &Engine, state_dir: &Path) -> io::Result<Self> {
-        let folder = state_dir.join("compiled");
+        let folder = state_dir.join(FOLDER);
         files::create_folder(&folder)?;
         let key = key(&state_dir.join("compiled.key"))?;
-        Ok(Self { engine: engine.clone(), folder, key })
+        Ok(Self { engine: engine.clone(), folder, key, changing: Mutex::default() })
     }
 
     /// The compiled form, if there is one that can be trusted.
@@ -107,17 +112,14 @@ impl CompiledCache {
 
     /// Keeps the compiled form.
     pub(crate) fn store(&self, digest: Digest, code: &CompiledCode) -> io::Result<()> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mac = self.mac(digest, code.as_bytes());
         files::replace(&self.path(digest), &[MAGIC, mac.as_bytes(), code.as_bytes()])
     }
 
-    /// Removes one entry.
-    pub(crate) fn remove(&self, digest: Digest) -> io::Result<()> {
-        files::remove(&self.path(digest))
-    }
-
     /// Removes every entry but these, those of other engines included.
     pub(crate) fn retain(&self, kept: &HashSet<Digest>) -> io::Result<()> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let keep: HashSet<PathBuf> = kept.iter().map(|digest| self.path(*digest)).collect();
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();

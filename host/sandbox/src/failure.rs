@@ -2,7 +2,6 @@
 
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::platform_code::PlatformCode;
-use intent_gateway_domain::succession::SuccessionError;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -94,9 +93,6 @@ pub enum LoadError {
     /// What `describe` returned breaks the rules.
     #[error("the descriptor is not valid: {}", list_problems(.0))]
     Descriptor(Vec<String>),
-    /// It may not follow the version that is loaded.
-    #[error("the version may not follow the one that is loaded")]
-    Succession(#[from] SuccessionError),
     /// `examples` failed.
     #[error("`examples` failed{}", said(.0))]
     Examples(#[source] ContractFault),
@@ -159,7 +155,6 @@ impl LoadError {
             Self::ForbiddenImport(_) => "FORBIDDEN_IMPORT",
             Self::Describe(_) => "DESCRIBE_FAILED",
             Self::Descriptor(_) => "DESCRIPTOR_INVALID",
-            Self::Succession(cause) => cause.code(),
             Self::Examples(_) | Self::ExampleMissing(_) | Self::TooManyExamples { .. } | Self::ExamplesTooSlow(_) => {
                 "EXAMPLES_INVALID"
             }

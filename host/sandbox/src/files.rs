@@ -24,6 +24,11 @@ pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     }
     file.sync_all()?;
     fs::rename(&partial, path)?;
+    sync_folder(folder)
+}
+
+/// Puts what was renamed in a folder on the disk.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 

@@ -1,16 +1,17 @@
 //! Runs intent contracts as sandboxed WebAssembly components. The only crate that uses wasmtime.
 //!
 //! The way of a component: `loading` compiles it (`compiling`, in a process of its own) or takes it from `cache`, checks the interface
-//! (`abi`), the descriptor (`descriptor`, `golive`) and the contract's own `examples`; `registry` decides whether it
-//! may follow what is loaded; `sandbox` writes it to `library`, with what has happened to each version (`history`), and
-//! publishes it. The way of a call: a `registry::Version` counts it, `contract` speaks the domain's types, `component`
-//! makes a fresh `instance` under the limits of `engine`, `checks` looks at what came back.
+//! (`abi`), the descriptor (`descriptor`, `golive`) and the contract's own `examples`; `sandbox` holds it, and publishes in a
+//! `registry` what the catalogue says. Components come by uploads, and out of the watched folder (`watch`). The way of a call: a
+//! `registry::Version` counts it, `contract` speaks the domain's types, `component` makes a fresh `instance` under the limits of
+//! `engine`, `checks` looks at what came back.
 //!
 //! Invariants:
 //! - No instance serves two calls. Limits and deadline are set before anything of the guest runs.
 //! - What all instances together take of memory is bounded (`budget`), and no contract takes the share of another.
 //! - Compiled code runs only if this installation compiled it (`cache`).
 //! - A version is never changed, and a snapshot never edited: readers pin what they read.
+//! - What is to serve is decided elsewhere ([`ContractRuntime`](intent_gateway_domain::ports::ContractRuntime)).
 //! - Nothing here judges a request or an option; that is the contract's business.
 
 mod abi;
@@ -29,16 +30,13 @@ mod examples;
 mod failure;
 mod files;
 mod golive;
-mod history;
 mod instance;
-mod journal;
-mod library;
+mod left;
 mod loading;
-mod missing;
 mod progress;
 mod registry;
-mod restore;
 mod sandbox;
+mod state_dir;
 mod stderr;
 mod swap;
 mod wasi;
@@ -53,6 +51,8 @@ pub use contract::LoadedContract;
 pub use engine::{Engine, EngineError};
 pub use examples::{Example, ExampleCall};
 pub use failure::{CompileBound, LoadError};
-pub use library::{StateError, has_kept_contracts};
+pub use left::{has_kept_contracts, put_left_contracts_aside, read_left_contracts};
 pub use progress::{Compiling, StartProgress};
 pub use sandbox::{Sandbox, StartError};
+pub use state_dir::StateError;
+pub use watch::{CannotWatch, ContractFolder};

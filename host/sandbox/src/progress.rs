@@ -53,7 +53,7 @@ impl StartProgress {
     }
 
     /// The start is over: whatever is compiled from here on is somebody's act, who waits for its answer.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.set(None);
     }
 

@@ -18,18 +18,18 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::chain;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_domain::ports::{Contract, ContractIntake};
 use intent_gateway_domain::succession::Removal;
-use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Origin};
+use intent_gateway_domain::versions::{ContractAdminError, IntakeStanding, LoadOrder, Origin, RefusedComponent};
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::LoadError;
-use crate::loading::{Prepared, Rejected};
-use crate::sandbox::SandboxState;
+use crate::progress::StartProgress;
 
 /// Between two looks at a file that changed.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -42,8 +42,11 @@ const COMPONENT_ENDING: &str = "wasm";
 const COMPILED_ENDING: &str = "cwasm";
 
 /// The watched folder and what was seen in it.
-pub(crate) struct Folder {
-    inner: Arc<SandboxState>,
+pub struct ContractFolder {
+    intake: Arc<dyn ContractIntake>,
+    progress: Arc<StartProgress>,
+    /// Cancelled when it has been looked through for the first time.
+    looked_through: CancellationToken,
     path: PathBuf,
     sightings: Sightings,
     changes: mpsc::Receiver<()>,
@@ -75,26 +78,55 @@ enum Look {
     Later,
 }
 
-impl Folder {
+/// A component that was found and examined.
+struct Found {
+    path: PathBuf,
+    contract: Arc<dyn Contract>,
+    component: Bytes,
+    origin: Origin,
+}
+
+/// The contract folder cannot be watched.
+#[derive(Debug, thiserror::Error)]
+#[error("the contract folder `{}` cannot be watched", .path.display())]
+pub struct CannotWatch {
+    path: PathBuf,
+    #[source]
+    cause: notify::Error,
+}
+
+impl ContractFolder {
     /// Starts to watch. The watch begins before the first look, so that nothing falls between.
-    pub(crate) fn open(inner: Arc<SandboxState>, path: PathBuf) -> notify::Result<Self> {
-        fs::create_dir_all(&path).map_err(notify::Error::io)?;
+    ///
+    /// # Errors
+    /// When the folder cannot be made or watched.
+    pub fn open(
+        path: PathBuf,
+        intake: Arc<dyn ContractIntake>,
+        progress: Arc<StartProgress>,
+        looked_through: CancellationToken,
+    ) -> Result<Self, CannotWatch> {
+        let failed = |cause| CannotWatch { path: path.clone(), cause };
+        fs::create_dir_all(&path).map_err(|error| failed(notify::Error::io(error)))?;
         // One place is enough: a change that comes while one is waiting is seen by the same look.
         let (changed, changes) = mpsc::channel(1);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.as_ref().map_or(true, matters) {
                 let _ = changed.try_send(());
             }
-        })?;
-        watcher.watch(&path, RecursiveMode::NonRecursive)?;
-        Ok(Self { inner, path, sightings: Sightings::default(), changes, _watcher: watcher })
+        })
+        .map_err(failed)?;
+        watcher.watch(&path, RecursiveMode::NonRecursive).map_err(failed)?;
+        let sightings = Sightings::default();
+        Ok(Self { intake, progress, looked_through, path, sightings, changes, _watcher: watcher })
     }
 
     /// Looks at what is there, and then whenever something changed, until shut down.
-    pub(crate) async fn run(mut self, shutdown: CancellationToken) {
+    pub async fn run(mut self, shutdown: CancellationToken) {
         let Some(mut unsettled) = shutdown.run_until_cancelled(self.look(Look::First)).await else { return };
         tracing::info!(folder = %self.path.display(), "the contract folder was looked through");
-        self.inner.end_start();
+        self.progress.end();
+        self.looked_through.cancel();
         loop {
             let round = async {
                 if !unsettled {
@@ -127,7 +159,7 @@ impl Folder {
         let of = files.len();
         for ((path, stamp), number) in files.into_iter().zip(1..) {
             if look == Look::First {
-                self.inner.progress.look_at(file_name(&path), number, of);
+                self.progress.look_at(file_name(&path), number, of);
             }
             match self.sightings.add(&path, stamp, look) {
                 Settled::Already => {}
@@ -140,21 +172,23 @@ impl Folder {
             let (a, b) = (a.contract.descriptor(), b.contract.descriptor());
             (&a.intent, &a.version).cmp(&(&b.intent, &b.version))
         });
-        for prepared in found {
-            self.take(prepared, look).await;
+        for one in found {
+            self.take(one, look).await;
         }
         unsettled
     }
 
     /// Reads a file and examines it, if its content is news.
-    async fn examine(&mut self, path: &Path, look: Look) -> Option<Prepared> {
+    async fn examine(&mut self, path: &Path, look: Look) -> Option<Found> {
         let origin = Origin::Folder(path.to_string_lossy().into_owned());
         let reading = path.to_owned();
         let read = tokio::task::spawn_blocking(move || read(&reading)).await;
-        let (bytes, digest) = match read.unwrap_or_else(|error| Err(LoadError::Broken(error.into()))) {
+        let (component, digest) = match read.unwrap_or_else(|error| Err(LoadError::Broken(error.into()))) {
             Ok(read) => read,
             Err(error) => {
-                self.inner.reject(&Rejected { error, origin, digest: None, identity: None });
+                let (code, message) = (error.code().to_owned(), chain(&error));
+                let refused = RefusedComponent { digest: None, identity: None, code, message };
+                self.intake.note_unreadable(refused, origin);
                 return None;
             }
         };
@@ -162,7 +196,7 @@ impl Folder {
         if seen.content.replace(digest) == Some(digest) {
             return None;
         }
-        if let Some(known) = self.inner.snapshot().summary(digest) {
+        if let Some(known) = self.intake.find(digest) {
             // What is known goes live by an explicit act alone. Somebody who has just put it there may have expected otherwise.
             if look == Look::Later && !known.live {
                 tracing::warn!(
@@ -176,22 +210,39 @@ impl Folder {
             }
             return None;
         }
-        let prepared = self.inner.prepare(bytes, origin, &Actor::gateway()).await;
-        prepared.map_err(|reason| self.inner.refuse(reason)).ok()
+        // A refusal is noted where it arises.
+        let contract = self.intake.examine(component.clone(), &origin, &Actor::gateway()).await.ok()?;
+        Some(Found { path: path.to_owned(), contract, component, origin })
     }
 
-    async fn take(&self, prepared: Prepared, look: Look) {
-        let snapshot = self.inner.snapshot();
-        let entry = snapshot.intents.get(&prepared.contract.descriptor().intent);
-        // An intent that was taken out of service stays out when the gateway restarts.
-        let unloaded = entry.is_some_and(|entry| entry.live.is_none());
-        let activate = look == Look::Later || !unloaded;
+    async fn take(&mut self, Found { path, contract, component, origin }: Found, look: Look) {
+        let descriptor = contract.descriptor();
+        let activate = match self.intake.standing(&descriptor.intent) {
+            IntakeStanding::Open => true,
+            // An intent that was taken out of service stays out when the gateway restarts.
+            IntakeStanding::OutOfService => look == Look::Later,
+            IntakeStanding::Changing => {
+                tracing::warn!(
+                    intent = %descriptor.intent,
+                    version = %descriptor.version,
+                    "another version of the intent is about to go live; this one is loaded, and goes live when somebody says so"
+                );
+                false
+            }
+        };
         // A file cannot say that values may go; who means it uploads the version and says so.
-        let (origin, by) = (prepared.origin.clone(), Actor::gateway());
-        let order = LoadOrder { origin, by, activate, removal: Removal::Refused };
-        // A refusal was noted where it arose; a disk that cannot be written is only known here.
-        if let Err(error @ ContractAdminError::Storage(_)) = self.inner.take(prepared, order).await {
-            tracing::error!(%error, "a contract of the folder could not be taken");
+        let order = LoadOrder { origin, by: Actor::gateway(), activate, removal: Removal::Refused };
+        match self.intake.take(contract, component, order).await {
+            Ok(loaded) if !loaded.waits_for.is_empty() => {
+                tracing::warn!(waits_for = ?loaded.waits_for, "a contract of the folder is not live yet: not every gateway has it ready");
+            }
+            Ok(_) => {}
+            // A refusal was noted where it arose; that the store does not take it is only known here.
+            Err(error @ ContractAdminError::Store { .. }) => {
+                tracing::error!(%error, "a contract of the folder could not be taken; it is tried again");
+                self.sightings.0.remove(&path);
+            }
+            Err(_) => {}
         }
     }
 }
@@ -209,10 +260,10 @@ impl SpareComponents {
     }
 
     /// A component of this very content. Blocks.
-    pub(crate) fn find(&self, digest: Digest) -> Option<(PathBuf, Bytes)> {
+    pub(crate) fn find(&self, digest: Digest) -> Option<Bytes> {
         let path = self.by_digest.get_or_init(|| self.read_folder()).get(&digest)?.clone();
         let (bytes, found) = read(&path).ok()?;
-        (found == digest).then_some((path, bytes))
+        (found == digest).then_some(bytes)
     }
 
     fn read_folder(&self) -> HashMap<Digest, PathBuf> {

@@ -1,21 +1,22 @@
 //! What a contract says of why it fails: bounded, harmless, with the fault and nowhere else; and where faults go.
 
+#[path = "support/running.rs"]
+mod running;
 mod support;
 
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::SystemClock;
 use intent_gateway_domain::contract::About;
 use intent_gateway_domain::error::{ContractError, ContractFault, chain};
 use intent_gateway_domain::faults::{Answer, Call, FaultNote, Function, Input, MESSAGE_MAX_CHARS};
-use intent_gateway_domain::ports::{Contract, ContractAdmin as _, Contracts as _, FaultLog};
+use intent_gateway_domain::ports::{Contract, FaultLog};
 use intent_gateway_domain::succession::Removal;
 use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Origin};
-use intent_gateway_sandbox::{Engine, LoadError, LoadedContract, Sandbox, SandboxConfig};
+use intent_gateway_sandbox::{Engine, LoadError, LoadedContract, SandboxConfig};
+use running::Running;
 use support::{context, hostile, payloads};
-use tokio_util::sync::CancellationToken;
 
 fn config() -> SandboxConfig {
     SandboxConfig { max_concurrent_instances: 4, ..SandboxConfig::default() }
@@ -99,8 +100,7 @@ impl FaultLog for Notes {
 #[tokio::test]
 async fn faults_of_a_loaded_version_are_noted_with_their_calls() {
     let folder = tempfile::TempDir::new().expect("a folder");
-    let (state, clock) = (folder.path().to_owned(), Arc::new(SystemClock));
-    let sandbox = Sandbox::start(config(), state, None, clock, CancellationToken::new()).await.expect("it starts");
+    let sandbox = Running::start(config(), folder.path().to_owned(), None, Arc::default()).await.expect("it starts");
     let order = || LoadOrder {
         origin: Origin::Upload("tester".to_owned()),
         by: Actor::gateway(),
@@ -111,7 +111,7 @@ async fn faults_of_a_loaded_version_are_noted_with_their_calls() {
     let contract = sandbox.live("test.hostile").expect("it is live");
     fault_of(&*contract, "trap").await;
     let notes = Arc::new(Notes::default());
-    sandbox.note_faults_in(notes.clone());
+    sandbox.sandbox.note_faults_in(notes.clone());
     fault_of(&*contract, "tell").await;
     contract.classify("a nan thing", "en-IN").await.expect_err("it lies");
     contract.evaluate(&context(), "{}", &payloads(), &[]).await.expect("it serves");

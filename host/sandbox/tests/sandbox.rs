@@ -1,5 +1,8 @@
-//! The registry over its whole life: loading, swapping, going back, restarting, and the watched folder.
+//! Contracts over their whole life, with the catalogue that says which serve: loading, swapping, going back, restarting, and the
+//! watched folder.
 
+#[path = "support/running.rs"]
+mod running;
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -8,16 +11,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::SystemClock;
 use intent_gateway_domain::contract::About;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractError;
-use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts};
+use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::store::{Change, Document, Kind, List, Store as _, Write};
 use intent_gateway_domain::succession::Removal;
 use intent_gateway_domain::versions::{
     ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, VersionAct, Whence,
 };
-use intent_gateway_sandbox::{Sandbox, SandboxConfig, StartError, StateError};
+use intent_gateway_sandbox::{SandboxConfig, StartError, StateError};
+use intent_gateway_testing::store::MemoryStore;
+use running::Running;
 use support::{context, hostile, payloads};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -31,27 +36,26 @@ fn config() -> SandboxConfig {
 struct Place {
     state: TempDir,
     folder: TempDir,
+    store: Arc<MemoryStore>,
 }
 
 impl Place {
     fn new() -> Self {
-        Self { state: TempDir::new().expect("a folder"), folder: TempDir::new().expect("a folder") }
+        let folder = || TempDir::new().expect("a folder");
+        Self { state: folder(), folder: folder(), store: Arc::default() }
     }
 
-    async fn try_start(&self, config: SandboxConfig) -> Result<Arc<Sandbox>, StartError> {
-        let state = self.state.path().to_owned();
-        let watch = Some(self.folder.path().to_owned());
-        let sandbox = Sandbox::start(config, state, watch, Arc::new(SystemClock), CancellationToken::new()).await?;
-        sandbox.look_through().await;
-        Ok(sandbox)
+    async fn try_start(&self, config: SandboxConfig) -> Result<Arc<Running>, StartError> {
+        let (state, folder) = (self.state.path().to_owned(), self.folder.path().to_owned());
+        Running::start(config, state, Some(folder), self.store.clone()).await
     }
 
-    async fn start(&self) -> Arc<Sandbox> {
+    async fn start(&self) -> Arc<Running> {
         self.try_start(config()).await.expect("it starts")
     }
 
     /// Stops a sandbox for good and starts the next on the same state.
-    async fn restart(&self, sandbox: Arc<Sandbox>) -> Arc<Sandbox> {
+    async fn restart(&self, sandbox: Arc<Running>) -> Arc<Running> {
         sandbox.stop().await;
         drop(sandbox);
         self.start().await
@@ -83,29 +87,29 @@ fn order() -> LoadOrder {
     LoadOrder { origin: upload(), by: actor("tester"), activate: true, removal: Removal::Refused }
 }
 
-async fn load_as(sandbox: &Sandbox, version: &str, mode: &str, order: LoadOrder) -> Result<Loaded, ContractAdminError> {
+async fn load_as(sandbox: &Running, version: &str, mode: &str, order: LoadOrder) -> Result<Loaded, ContractAdminError> {
     sandbox.load(Bytes::from(hostile(version, mode)), order).await
 }
 
-async fn load(sandbox: &Sandbox, version: &str, mode: &str) -> Result<LoadedVersion, ContractAdminError> {
+async fn load(sandbox: &Running, version: &str, mode: &str) -> Result<LoadedVersion, ContractAdminError> {
     load_as(sandbox, version, mode, order()).await.map(|loaded| loaded.version)
 }
 
-async fn activate(sandbox: &Sandbox, digest: Digest) -> Result<LoadedVersion, ContractAdminError> {
+async fn activate(sandbox: &Running, digest: Digest) -> Result<LoadedVersion, ContractAdminError> {
     sandbox.activate(digest, actor("releaser")).await
 }
 
-async fn unload(sandbox: &Sandbox) -> Result<(), ContractAdminError> {
+async fn unload(sandbox: &Running) -> Result<(), ContractAdminError> {
     sandbox.unload(INTENT, actor("releaser")).await
 }
 
 /// What has happened to a version: act, way and who.
-fn history(sandbox: &Sandbox, version: &str) -> Vec<(VersionAct, Whence, String)> {
+fn history(sandbox: &Running, version: &str) -> Vec<(VersionAct, Whence, String)> {
     let found = sandbox.versions().into_iter().find(|loaded| loaded.version == version).expect("it is loaded");
     found.history.into_iter().map(|event| (event.act, event.whence, event.by.subject)).collect()
 }
 
-fn live(sandbox: &Sandbox) -> String {
+fn live(sandbox: &Running) -> String {
     sandbox.live(INTENT).map_or_else(String::new, |contract| contract.descriptor().version.to_string())
 }
 
@@ -165,7 +169,7 @@ async fn a_version_is_loaded_replaced_and_brought_back() {
 
 #[tokio::test]
 async fn what_an_utterance_wakes_follows_what_is_live() {
-    let woken = |sandbox: &Sandbox, utterance: &str| -> Vec<String> {
+    let woken = |sandbox: &Running, utterance: &str| -> Vec<String> {
         sandbox.select_by_cues(utterance).iter().map(|contract| contract.descriptor().version.to_string()).collect()
     };
     let place = Place::new();
@@ -227,7 +231,7 @@ async fn values_go_only_where_the_upload_says_so() {
     assert_eq!(live(&sandbox), "1.0.0");
     // The folder has no way to say so, and says how it is done.
     place.put("a.wasm", &hostile("1.1.0", "honest"));
-    let told = |sandbox: &Sandbox| sandbox.failures()[0].clone();
+    let told = |sandbox: &Running| sandbox.failures()[0].clone();
     until("the file is refused", || matches!(told(&sandbox).origin, Origin::Folder(_))).await;
     assert_eq!((told(&sandbox).code.as_str(), live(&sandbox).as_str()), ("VOCABULARY_VALUES_REMOVED", "1.0.0"));
 
@@ -255,7 +259,7 @@ async fn an_alias_leads_to_its_intent_and_to_no_other() {
     let place = Place::new();
     let sandbox = place.start().await;
     let first = load(&sandbox, "1.0.0", "also-named").await.expect("it loads");
-    let by_alias = |sandbox: &Sandbox| sandbox.live("test.other").map(|live| live.descriptor().intent.to_string());
+    let by_alias = |sandbox: &Running| sandbox.live("test.other").map(|live| live.descriptor().intent.to_string());
     assert_eq!(by_alias(&sandbox).as_deref(), Some(INTENT));
     let sandbox = place.restart(sandbox).await;
     assert_eq!(by_alias(&sandbox).as_deref(), Some(INTENT));
@@ -324,16 +328,11 @@ async fn who_when_and_whence_are_kept_over_a_restart() {
     assert_eq!(history(&sandbox, "1.0.0"), expected);
     assert_eq!(history(&sandbox, "1.1.0"), of_second);
 
-    // All of it waits for the audit log, also over a restart, until that has it.
-    let pending = sandbox.pending_events();
-    assert_eq!(pending.iter().map(|event| event.number).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
-    sandbox.settle_events(4).await.expect("noted");
+    // The audit log has all of it, and a restart is no event.
+    let logged = |place: &Place| place.store.log().len();
+    assert_eq!(logged(&place), expected.len() + of_second.len());
     let sandbox = place.restart(sandbox).await;
-    assert_eq!(sandbox.pending_events(), pending[4..]);
-    sandbox.settle_events(9).await.expect("noted");
-    assert!(sandbox.pending_events().is_empty());
-    let sandbox = place.restart(sandbox).await;
-    assert!(sandbox.pending_events().is_empty(), "a restart is no event");
+    assert_eq!(logged(&place), expected.len() + of_second.len());
 
     assert_eq!(history(&sandbox, "1.0.0"), expected);
     assert_eq!(history(&sandbox, "1.1.0"), of_second);
@@ -343,36 +342,54 @@ async fn who_when_and_whence_are_kept_over_a_restart() {
 }
 
 #[tokio::test]
-async fn the_state_of_a_gateway_without_histories_is_taken_up() {
+async fn the_state_folder_of_an_earlier_release_is_taken_over() {
     let place = Place::new();
-    let sandbox = place.start().await;
-    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
-    let digest = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
-    sandbox.stop().await;
-    drop(sandbox);
+    let (first, second) = (hostile("1.0.0", "honest"), hostile("1.1.0", "honest"));
+    let digests = [&first, &second].map(|component| Digest::of(component));
+    let components = place.state.path().join("components");
+    std::fs::create_dir(&components).expect("made");
+    for (component, digest) in [&first, &second].into_iter().zip(digests) {
+        std::fs::write(components.join(format!("{digest}.wasm")), component).expect("written");
+    }
     let file = place.state.path().join("live.json");
-    let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).expect("kept")).expect("JSON");
-    let intent = &mut kept["intents"][INTENT];
-    let digests: Vec<_> =
-        intent["versions"].as_array().expect("a list").iter().map(|it| it["digest"].clone()).collect();
-    intent["versions"] = digests.into();
-    kept["layout"] = 1.into();
-    kept.as_object_mut().expect("an object").remove("events");
-    std::fs::write(&file, kept.to_string()).expect("written");
+    let intent = serde_json::json!({"live": digests[1], "previous": [digests[0]], "versions": digests});
+    std::fs::write(&file, serde_json::json!({"layout": 1, "intents": {INTENT: intent}}).to_string()).expect("written");
 
     let sandbox = place.start().await;
     assert_eq!(live(&sandbox), "1.1.0");
-    assert!(sandbox.versions().iter().all(|it| it.origin == Origin::Kept && it.history.is_empty()));
-    activate(&sandbox, digest).await.expect("live already");
-    activate(&sandbox, sandbox.versions()[0].digest).await.expect("it goes back");
+    let taken_over = [(VersionAct::Loaded, Whence::TakenOver, "gateway".to_owned())];
+    assert_eq!(history(&sandbox, "1.0.0"), taken_over);
+    assert!(sandbox.versions().iter().all(|it| it.origin == Origin::Kept));
+    assert!(!file.exists() && !components.exists());
+    activate(&sandbox, digests[0]).await.expect("it goes back");
     let sandbox = place.restart(sandbox).await;
     assert_eq!(live(&sandbox), "1.0.0");
-    assert_eq!(history(&sandbox, "1.0.0"), [(VersionAct::WentLive, Whence::Activation, "releaser".to_owned())]);
+
+    // With histories, as the last release before the catalogue wrote it; its version is lower than what serves.
+    let event = serde_json::json!({"at_ms": 7, "act": "loaded", "whence": "upload", "by": actor("tester")});
+    let provenance = serde_json::json!({"origin": upload(), "loaded_at_ms": 7, "loaded_by": actor("tester")});
+    let third = hostile("0.9.0", "honest");
+    let digest = Digest::of(&third);
+    let version = serde_json::json!({"digest": digest, "provenance": provenance, "history": [event]});
+    let intent = serde_json::json!({"live": digest, "previous": [], "versions": [version]});
+    let kept = serde_json::json!({"layout": 2, "intents": {INTENT: intent}, "events": {"last": 0, "waiting": []}});
+    sandbox.stop().await;
+    drop(sandbox);
+    std::fs::create_dir(&components).expect("made");
+    std::fs::write(components.join(format!("{digest}.wasm")), third).expect("written");
+    std::fs::write(&file, kept.to_string()).expect("written");
+    let sandbox = place.start().await;
+    assert_eq!(live(&sandbox), "1.0.0");
+    let loaded = (VersionAct::Loaded, Whence::Upload, "tester".to_owned());
+    assert_eq!(history(&sandbox, "0.9.0"), [loaded, taken_over[0].clone()]);
+
     // What a later release has written is not read as something else.
     sandbox.stop().await;
     drop(sandbox);
-    std::fs::write(&file, r#"{"layout":3,"else":1}"#).expect("written");
+    std::fs::write(&file, r#"{"layout":3,"intents":{}}"#).expect("written");
     assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::Layout { found: 3, .. }))));
+    std::fs::write(&file, "{").expect("written");
+    assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::Damaged { .. }))));
 }
 
 #[tokio::test]
@@ -445,63 +462,65 @@ async fn compiled_code_that_was_tampered_with_is_compiled_again() {
 }
 
 #[tokio::test]
-async fn damaged_state_is_told() {
+async fn a_state_folder_is_used_by_one_alone() {
     let place = Place::new();
-    let sandbox = place.start().await;
+    let _sandbox = place.start().await;
     assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::InUse(_)))));
-    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
-    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
-    // The live component is lost: the one before it serves, and the loss is told.
-    let lost = place.state.path().join(format!("components/{}.wasm", sandbox.live(INTENT).expect("live").digest()));
-    std::fs::write(lost, "damaged").expect("written");
-    let sandbox = place.restart(sandbox).await;
-    assert_eq!(sandbox.live(INTENT).expect("live").digest(), first.digest);
-    assert_eq!(sandbox.failures()[0].code, "COMPONENT_UNREADABLE");
-
-    sandbox.stop().await;
-    drop(sandbox);
-    std::fs::write(place.state.path().join("live.json"), "{").expect("written");
-    assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::Damaged { .. }))));
 }
 
 impl Place {
-    fn component(&self, digest: Digest) -> PathBuf {
-        self.state.path().join(format!("components/{digest}.wasm"))
+    /// Loses a component: the store's, and what was compiled of it. What it was.
+    async fn lose(&self, digest: Digest) -> Document {
+        let key = format!("{digest}/000");
+        let part = self.store.get(Kind::ComponentParts, &key).await.expect("read").expect("it is there");
+        let writes = vec![Write::Delete(Kind::ComponentParts, key, part.revision)];
+        self.store.commit(Change { writes, ..Change::default() }).await.expect("removed");
+        let name = digest.to_string();
+        for path in self.compiled().into_iter().filter(|path| path.to_string_lossy().contains(&name)) {
+            std::fs::remove_file(path).expect("removed");
+        }
+        Document { revision: 0, ..part }
+    }
+
+    async fn give_back(&self, part: Document) {
+        let writes = vec![Write::Put(Kind::ComponentParts, part)];
+        self.store.commit(Change { writes, ..Change::default() }).await.expect("written");
+    }
+
+    async fn components(&self) -> usize {
+        let all = List { status: None, after: None, limit: 100 };
+        self.store.list(Kind::ComponentParts, all).await.expect("read").len()
     }
 }
 
 #[tokio::test]
-async fn a_kept_component_that_is_damaged_or_gone_is_taken_anew_from_the_folder() {
+async fn a_component_that_is_gone_is_taken_anew_from_the_folder() {
     let place = Place::new();
     place.put("hostile.wasm", &hostile("1.0.0", "honest"));
-    let mut sandbox = place.start().await;
+    let sandbox = place.start().await;
     let digest = sandbox.live(INTENT).expect("live").digest();
-    let kept = std::fs::read(place.component(digest)).expect("it is kept");
-    for damage in [Some(&kept[..kept.len() / 2]), Some(b"damaged"), None] {
-        match damage {
-            Some(bytes) => std::fs::write(place.component(digest), bytes).expect("written"),
-            None => std::fs::remove_file(place.component(digest)).expect("removed"),
-        }
-        sandbox = place.restart(sandbox).await;
-        assert_eq!(sandbox.live(INTENT).map(|live| live.digest()), Some(digest));
-        assert!(sandbox.failures().is_empty() && sandbox.missing().is_empty());
-        assert_eq!(std::fs::read(place.component(digest)).expect("it is kept again"), kept);
-    }
+    place.lose(digest).await;
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(sandbox.live(INTENT).map(|live| live.digest()), Some(digest));
+    assert!(sandbox.failures().is_empty() && sandbox.missing().is_empty());
     // A file of another content is none of it.
     place.put("hostile.wasm", &hostile("1.0.0", "forever"));
-    std::fs::remove_file(place.component(digest)).expect("removed");
-    let sandbox = place.restart(sandbox).await;
+    sandbox.stop().await;
+    drop(sandbox);
+    for path in place.compiled() {
+        std::fs::remove_file(path).expect("removed");
+    }
+    let sandbox = place.start().await;
     assert!(sandbox.missing().iter().any(|missing| missing.digest == digest && missing.ought_to_serve));
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_stays_in_the_list_and_comes_back() {
+async fn what_is_missing_is_named_stays_in_the_catalogue_and_comes_back() {
     let place = Place::new();
     let sandbox = place.start().await;
     load(&sandbox, "1.0.0", "honest").await.expect("it loads");
     let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
-    let component = std::fs::read(place.component(second)).expect("it is kept");
-    std::fs::remove_file(place.component(second)).expect("removed");
+    let component = place.lose(second).await;
     let sandbox = place.restart(sandbox).await;
     assert_eq!(live(&sandbox), "1.0.0", "the rest serves");
     let [missing] = &sandbox.missing()[..] else { panic!("one is missing") };
@@ -512,7 +531,7 @@ async fn what_is_missing_is_named_stays_in_the_list_and_comes_back() {
     // A change of something else does not make it forgotten.
     let inactive = LoadOrder { activate: false, ..order() };
     load_as(&sandbox, "1.0.1", "honest", inactive).await.expect("it loads");
-    std::fs::write(place.component(second), component).expect("written");
+    place.give_back(component).await;
     let sandbox = place.restart(sandbox).await;
     assert_eq!((live(&sandbox).as_str(), sandbox.missing().len()), ("1.1.0", 0));
 }
@@ -523,18 +542,17 @@ async fn what_is_missing_does_not_come_back_over_somebody_elses_choice() {
     let sandbox = place.start().await;
     let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads").digest;
     let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
-    let component = std::fs::read(place.component(second)).expect("it is kept");
-    std::fs::remove_file(place.component(second)).expect("removed");
+    let component = place.lose(second).await;
     let sandbox = place.restart(sandbox).await;
     load(&sandbox, "1.0.1", "honest").await.expect("it goes live");
     assert!(!sandbox.missing()[0].ought_to_serve);
-    std::fs::write(place.component(second), component).expect("written");
+    place.give_back(component).await;
     let sandbox = place.restart(sandbox).await;
     assert_eq!((live(&sandbox).as_str(), sandbox.versions().len()), ("1.0.1", 3));
 
     // All of an intent is missing: it can be given up.
     for version in sandbox.versions() {
-        std::fs::remove_file(place.component(version.digest)).expect("removed");
+        place.lose(version.digest).await;
     }
     let sandbox = place.restart(sandbox).await;
     assert_eq!((live(&sandbox).as_str(), sandbox.missing().len()), ("", 3));
@@ -542,7 +560,8 @@ async fn what_is_missing_does_not_come_back_over_somebody_elses_choice() {
     unload(&sandbox).await.expect("it is given up");
     assert!(sandbox.missing().iter().all(|missing| !missing.ought_to_serve));
     // Loaded again it is missing no more.
-    assert_eq!(load(&sandbox, "1.0.0", "honest").await.expect("it loads").digest, first);
+    assert_eq!(load(&sandbox, "1.0.0", "honest").await.expect("it is known").digest, first);
+    activate(&sandbox, first).await.expect("it goes live");
     assert_eq!((live(&sandbox).as_str(), sandbox.missing().len()), ("1.0.0", 2));
 }
 
@@ -552,8 +571,7 @@ async fn an_intent_that_should_be_live_and_is_not_is_missed() {
     let sandbox = place.start().await;
     let loaded = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
     assert!(sandbox.missing_intents().is_empty());
-    let kept = place.state.path().join(format!("components/{}.wasm", loaded.digest));
-    std::fs::write(kept, "damaged").expect("written");
+    place.lose(loaded.digest).await;
     let sandbox = place.restart(sandbox).await;
     assert!(sandbox.live(INTENT).is_none());
     assert_eq!(sandbox.missing_intents().into_iter().collect::<Vec<_>>(), [INTENT]);
@@ -587,7 +605,7 @@ async fn only_so_many_versions_are_kept() {
     let kept: Vec<_> = sandbox.versions().into_iter().map(|version| version.version).collect();
     assert_eq!(kept, ["1.0.1", "1.0.2"]);
     assert_eq!(place.compiled().len(), 2);
-    assert_eq!(std::fs::read_dir(place.state.path().join("components")).expect("the folder").count(), 2);
+    assert_eq!(place.components().await, 3, "what it judged may be looked at again");
 }
 
 #[tokio::test]
@@ -691,7 +709,7 @@ async fn the_folder_is_read_at_the_start_and_watched() {
     let sandbox = place.start().await;
     assert_eq!(live(&sandbox), "1.1.0");
     assert_eq!(sandbox.versions().len(), 2);
-    let codes = |sandbox: &Sandbox| sandbox.failures().into_iter().map(|failure| failure.code).collect::<Vec<_>>();
+    let codes = |sandbox: &Running| sandbox.failures().into_iter().map(|failure| failure.code).collect::<Vec<_>>();
     assert_eq!(codes(&sandbox), ["COMPILED_INPUT_REFUSED"]);
 
     place.put("a.wasm", &hostile("1.2.0", "honest"));

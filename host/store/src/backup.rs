@@ -191,7 +191,7 @@ const PARTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
 };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 29] = [
+pub(crate) const TABLES: [Table; 33] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -209,6 +209,10 @@ pub(crate) const TABLES: [Table; 29] = [
     records!("ordered_options"),
     records!("test_reports"),
     records!("approvals"),
+    records!("contracts"),
+    records!("contract_names"),
+    Table { rows_at_once: FILES_PAGE, ..records!("component_parts") },
+    records!("contract_states"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

@@ -54,7 +54,7 @@ macro_rules! belongs {
     };
 }
 
-const REFERENCES: [Reference; 10] = [
+const REFERENCES: [Reference; 11] = [
     belongs!("credentials WHERE revision > 0", "accounts", "ACCOUNT_MISSING", "credentials of no account"),
     belongs!("webhooks WHERE revision > 0", "accounts", "ACCOUNT_MISSING", "webhooks of no account"),
     belongs!("manifests WHERE revision > 0", "accounts", "ACCOUNT_MISSING", "manifests of no account"),
@@ -68,6 +68,12 @@ const REFERENCES: [Reference; 10] = [
     ),
     belongs!("ordered_options WHERE revision > 0", "orders", "ORDER_MISSING", "an ordered option without its order"),
     belongs!("record_changes WHERE kind = 'orders'", "orders", "FEED_WITHOUT_RECORD", "a feed tells of no order"),
+    belongs!(
+        "record_changes WHERE kind = 'contracts'",
+        "contracts",
+        "FEED_WITHOUT_RECORD",
+        "a feed tells of no contract"
+    ),
     belongs!("record_names WHERE kind = 'orders'", "orders", "NAME_WITHOUT_RECORD", "names of no order"),
     belongs!(
         "record_names WHERE kind = 'test_reports'",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 20] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -134,10 +134,16 @@ const STEPS: [Step; 19] = [
         sqlite: include_str!("../migrations/V19__thinned_segments.sqlite.sql"),
         postgres: include_str!("../migrations/V19__thinned_segments.postgres.sql"),
     },
+    Step {
+        name: "V20__contracts",
+        both: include_str!("../migrations/V20__contracts.sql"),
+        sqlite: include_str!("../migrations/V20__contracts.sqlite.sql"),
+        postgres: include_str!("../migrations/V20__contracts.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 19;
+pub(crate) const VERSION: u64 = 20;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

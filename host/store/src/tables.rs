@@ -103,6 +103,10 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::OrderedOptions => statements!("ordered_options"),
         Kind::TestReports => statements!("test_reports"),
         Kind::Approvals => statements!("approvals"),
+        Kind::Contracts => statements!("contracts"),
+        Kind::ContractNames => statements!("contract_names"),
+        Kind::ComponentParts => statements!("component_parts"),
+        Kind::ContractStates => statements!("contract_states"),
     }
 }
 

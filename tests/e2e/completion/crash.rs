@@ -21,7 +21,9 @@ use test_servers::soak;
 
 use super::load::{CONNECTIONS, KnownOrder, Load, external_id, reporter_of};
 use super::{Kept, NO_SMTP, key_of, reporter_entry, seeded, serving};
-use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, serve_after_loss, serve_in, vault_of};
+use crate::harness::{
+    Gateway, GatewayOptions, Server, ac_contract, serve_after_loss, serve_in, vault_of, wait_for_folder,
+};
 use crate::onboarding::settings;
 
 /// Who reports.
@@ -114,7 +116,12 @@ impl Subject {
             let watch = if self.way == Way::Unsynced { power_loss::watch_ignoring_syncs } else { power_loss::watch };
             watch(&mut command, &disk.path().join("db")).expect("it is watched");
         }
-        Server::start(&mut command, &self.folder.path().join("gateway.log"))
+        let log = self.folder.path().join("gateway.log");
+        let server = Server::start(&mut command, &log);
+        if matches!(self.way, Way::Gateway | Way::Unsynced) {
+            wait_for_folder(&log);
+        }
+        server
     }
 
     /// Cuts the power, after a kill: in turn nothing of what was not synced is on the disk, and some of it is.

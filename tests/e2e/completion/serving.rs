@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
+use intent_gateway_catalogue::{Catalogue, CatalogueSetup};
 use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::clock::SystemClock;
@@ -46,7 +47,7 @@ use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
-use intent_gateway_sandbox::{Sandbox, SandboxConfig};
+use intent_gateway_sandbox::{ContractFolder, Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::fleet::steady;
@@ -89,16 +90,8 @@ async fn child() {
     let store = SqlStore::open(&location, Some(&vault_of(folder))).await.expect("it opens");
     store.begin_chains().await.expect("the chains begin");
     let store = Arc::new(store);
-    let sandbox = Sandbox::start(
-        SandboxConfig::default(),
-        folder.join("state"),
-        Some(folder.join("contracts")),
-        Arc::new(SystemClock),
-        CancellationToken::new(),
-    );
-    let sandbox = sandbox.await.expect("it starts");
-    sandbox.look_through().await;
-    let (state, ring) = state(way == EARLY, store, sandbox, folder).await;
+    let contracts = serving_contracts(&store, folder).await;
+    let (state, ring) = state(way == EARLY, store, contracts, folder).await;
     let listener = ServerConfig {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         max_connections: 2 * CONNECTIONS,
@@ -122,7 +115,35 @@ async fn child() {
 }
 
 /// The parts, each behind its port.
-async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, folder: &Path) -> (AppState, Arc<KeyRing>) {
+/// A sandbox with what lies in the contract folder.
+async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox>, Arc<Catalogue>) {
+    let sandbox = Sandbox::start(SandboxConfig::default(), folder.join("state"), CancellationToken::new());
+    let sandbox = sandbox.expect("it starts");
+    let catalogue = Catalogue::new(CatalogueSetup {
+        store: store.clone(),
+        leases: store.clone(),
+        fleet: Fleet::default(),
+        runtime: sandbox.clone(),
+        clock: Arc::new(SystemClock),
+        // Nobody waits: it is alone.
+        timer: TestClock::at(0),
+        versions_kept: SandboxConfig::default().versions_kept_per_intent,
+    });
+    catalogue.start().await.expect("the store answers");
+    let looked_through = CancellationToken::new();
+    let contracts = folder.join("contracts");
+    let watched = ContractFolder::open(contracts, catalogue.clone(), sandbox.progress(), looked_through.clone());
+    tokio::spawn(watched.expect("it can be watched").run(CancellationToken::new()));
+    looked_through.cancelled().await;
+    (sandbox, catalogue)
+}
+
+async fn state(
+    is_early: bool,
+    store: Arc<SqlStore>,
+    (sandbox, catalogue): (Arc<Sandbox>, Arc<Catalogue>),
+    folder: &Path,
+) -> (AppState, Arc<KeyRing>) {
     let clock = Arc::new(SystemClock);
     // Nothing here waits for a time.
     let timer = TestClock::jumping_at(0);
@@ -227,7 +248,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         linking,
         caller,
         searcher: Arc::new(searcher),
-        admin: sandbox,
+        admin: catalogue,
         onboarding,
         intake: Arc::new(intake),
         health: Arc::new(Health::new(0)),

@@ -373,6 +373,7 @@ async fn assert_real(platform: &Platform, operation: &Operation) {
     let apart = [
         "POST /api/v1/admin/contracts",
         "DELETE /api/v1/admin/intents/{intent}",
+        "DELETE /api/v1/admin/intents/{intent}/coming",
         "DELETE /api/v1/links/{partner}",
         "GET /api/v1/admin/intents/{intent}/faults/{number}",
         "GET /api/v1/admin/accounts/{id}/documents/{document}",

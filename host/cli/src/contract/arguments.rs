@@ -33,8 +33,9 @@ pub(crate) enum ContractCommand {
     /// Make a loaded version live.
     #[command(after_help = "CONTRACT is the beginning of a digest, or `intent@version`.\n\n\
         Examples:\n  intent-gateway contract activate ba7816bf\n  \
-        intent-gateway contract activate auto.book_ac_service@1.0.0")]
-    Activate(ContractArgs),
+        intent-gateway contract activate auto.book_ac_service@1.0.0\n  \
+        intent-gateway contract activate auto.book_ac_service@1.1.0 --at-once")]
+    Activate(ActivateArgs),
     /// Make the loaded version live that comes before the one that is live now.
     #[command(
         after_help = "Of the loaded versions it takes the highest below the live one that was not taken out for its \
@@ -42,11 +43,17 @@ pub(crate) enum ContractCommand {
         Example:\n  intent-gateway contract rollback auto.book_ac_service"
     )]
     Rollback(IntentArgs),
+    /// No longer want the version that an intent waits for. What serves goes on.
+    #[command(after_help = "A version waits where several gateways share a store, until all of them have it ready; \
+        `contract status` shows for which.\n\n\
+        Example:\n  intent-gateway contract withdraw auto.book_ac_service")]
+    Withdraw(IntentArgs),
     /// Take an intent out of service. Its versions stay loaded.
     #[command(after_help = "Example:\n  intent-gateway contract retire auto.book_ac_service")]
     Retire(IntentArgs),
-    /// Show what serves each intent, how often its contract failed, and what was not taken of late.
-    #[command(after_help = "Calls and faults are those of the gateway that is asked, since it started.\n\n\
+    /// Show what is to serve each intent and what each gateway has of it, how often its contract failed, and what was not taken of
+    /// late.
+    #[command(after_help = "Calls, faults and failures are those of the gateway that is asked, since it started.\n\n\
         Example:\n  intent-gateway contract status")]
     Status(StatusArgs),
     /// Show why contracts failed: those that were not taken or taken out, or the calls in which those of an intent failed.
@@ -80,6 +87,18 @@ pub(crate) struct ContractArgs {
     /// A loaded version: the beginning of its digest, or `intent@version`.
     #[arg(value_name = "CONTRACT")]
     pub(super) contract: ContractName,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ActivateArgs {
+    /// A loaded version: the beginning of its digest, or `intent@version`.
+    #[arg(value_name = "CONTRACT")]
+    pub(super) contract: ContractName,
+    /// Wait for no gateway: one that does not have it ready goes on with the version before until it has.
+    #[arg(long)]
+    pub(super) at_once: bool,
     #[command(flatten)]
     pub(super) ask: AskArgs,
 }

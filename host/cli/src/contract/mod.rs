@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use http::Method;
-use intent_gateway_api::contracts::{LoadFailures, LoadedVersion, LoadedVersions};
+use intent_gateway_api::contracts::{IntentStatuses, LoadFailures, LoadedVersion, LoadedVersions};
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
@@ -25,7 +25,7 @@ use intent_gateway_kit::docs;
 use serde_json::{Value, json};
 
 pub(crate) use self::arguments::ContractCommand;
-use self::arguments::{ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
+use self::arguments::{ActivateArgs, ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
 use self::select::Before;
 use crate::ask::{refuse, tell};
 use crate::client::Gateway;
@@ -46,6 +46,7 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
         ContractCommand::Load(arguments) => load(arguments),
         ContractCommand::Activate(arguments) => activate(arguments),
         ContractCommand::Rollback(arguments) => roll_back(arguments),
+        ContractCommand::Withdraw(arguments) => withdraw(arguments),
         ContractCommand::Retire(arguments) => retire(arguments),
         ContractCommand::Status(arguments) => status(arguments),
         ContractCommand::Failures(arguments) => failures(arguments),
@@ -97,19 +98,20 @@ fn load(arguments: &LoadArgs) -> Result<Verdict, CommandError> {
     Ok(Verdict::Clean)
 }
 
-fn activate(arguments: &ContractArgs) -> Result<Verdict, CommandError> {
-    let ContractArgs { contract, ask } = arguments;
+fn activate(arguments: &ActivateArgs) -> Result<Verdict, CommandError> {
+    let ActivateArgs { contract, at_once, ask } = arguments;
     let gateway = ask.open()?;
     let digest = match contract.digest() {
         Some(digest) => digest,
         None => contract.find(&ask_versions(&gateway)?).map_err(usage)?.digest,
     };
-    make_live(&gateway, digest, ask.json)
+    make_live(&gateway, digest, *at_once, ask.json)
 }
 
-fn make_live(gateway: &Gateway, digest: Digest, json: bool) -> Result<Verdict, CommandError> {
-    let answer = gateway.post(&format!("{CONTRACTS}/{digest}/activate"), None);
-    tell(answer, json, |version| show::changed(version, Palette::of_stdout()))?;
+fn make_live(gateway: &Gateway, digest: Digest, at_once: bool, json: bool) -> Result<Verdict, CommandError> {
+    let query = if at_once { "?at_once=true" } else { "" };
+    let answer = gateway.post(&format!("{CONTRACTS}/{digest}/activate{query}"), None);
+    tell(answer, json, |outcome| show::show_activation(outcome, Palette::of_stdout()))?;
     Ok(Verdict::Clean)
 }
 
@@ -121,7 +123,19 @@ fn roll_back(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
     if !passed_over.is_empty() {
         complain(&format!("passed over, as taken out for faults: {}", passed_over.join(", ")));
     }
-    make_live(&gateway, version.digest, ask.json)
+    make_live(&gateway, version.digest, false, ask.json)
+}
+
+fn withdraw(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
+    let IntentArgs { intent, ask } = arguments;
+    let answer = ask.open()?.delete(&format!("/api/v1/admin/intents/{intent}/coming"));
+    answer.or_else(|error| refuse(error, ask.json))?;
+    if ask.json {
+        print_json(&json!({"intent": intent, "coming": null}))?;
+    } else {
+        print(&format!("{intent} waits for no version any more; what serves goes on"));
+    }
+    Ok(Verdict::Clean)
 }
 
 fn retire(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
@@ -156,10 +170,16 @@ fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let gateway = ask.open()?;
     let LoadedVersions { contracts, missing } = gateway.get(CONTRACTS).map_err(fail)?;
     let LoadFailures { failures } = gateway.get(&format!("{CONTRACTS}/failures")).map_err(fail)?;
+    let IntentStatuses { intents } = gateway.get(&format!("{CONTRACTS}/status")).map_err(fail)?;
     if ask.json {
-        print_json(&json!({"contracts": contracts, "missing": missing, "failures": failures}))?;
+        let status = json!({"intents": intents, "contracts": contracts, "missing": missing, "failures": failures});
+        print_json(&status)?;
     } else {
         print(&show::status(&contracts, &missing, &failures, Palette::of_stdout()));
+        let fleet = show::fleet(&intents, Palette::of_stdout());
+        if !fleet.is_empty() {
+            print(&format!("\n{fleet}"));
+        }
     }
     Ok(Verdict::Clean)
 }

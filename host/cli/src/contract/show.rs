@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use intent_gateway_api::contracts::{
-    LoadFailure, LoadOutcome, LoadedVersion, MissingVersion, Origin, OriginKind, VersionAct, VersionEvent, Whence,
+    ActivationOutcome, GatewayStatus, IntentStatus, LoadFailure, LoadOutcome, LoadedVersion, MissingVersion, Origin,
+    OriginKind, StagedStatus, VersionAct, VersionEvent, WaitedFor, Whence,
 };
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -95,8 +96,9 @@ pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
 
 /// How a load ended: the version, what is left to do, and which values it takes out.
 pub(super) fn show_load(outcome: &LoadOutcome, palette: Palette) -> String {
-    let LoadOutcome { version, known: _, note, removed_values } = outcome;
+    let LoadOutcome { version, known: _, note, removed_values, waits_for } = outcome;
     let mut lines = vec![changed(version, palette)];
+    lines.extend(waits_for.iter().map(|gateway| show_waited_for(gateway, palette)));
     lines.extend(note.iter().map(|note| palette.paint(Tone::Doubtful, &harmless(note))));
     if let Some(removed) = removed_values {
         lines.extend(removed.values.iter().map(|value| {
@@ -106,6 +108,80 @@ pub(super) fn show_load(outcome: &LoadOutcome, palette: Palette) -> String {
     lines.join("\n")
 }
 
+/// How an activation ended.
+pub(super) fn show_activation(outcome: &ActivationOutcome, palette: Palette) -> String {
+    let ActivationOutcome { version, waits_for } = outcome;
+    let mut lines = vec![changed(version, palette)];
+    lines.extend(waits_for.iter().map(|gateway| show_waited_for(gateway, palette)));
+    lines.join("\n")
+}
+
+/// For whom a version waits before it goes live, and why.
+fn show_waited_for(WaitedFor { gateway, failure }: &WaitedFor, palette: Palette) -> String {
+    let gateway = harmless(gateway);
+    match failure {
+        None => palette.paint(Tone::Doubtful, &format!("it goes live when gateway {gateway} has it ready")),
+        Some(failure) => format!(
+            "{}: {}, {}. `contract activate --at-once` does not wait for it, `contract withdraw` gives the version up",
+            palette.paint(Tone::Bad, &format!("gateway {gateway} cannot make it ready")),
+            harmless(&failure.code),
+            harmless(&failure.message)
+        ),
+    }
+}
+
+/// What each gateway has, where it is not what is wanted, or a version waits; empty where all is as it should be and there is one
+/// gateway.
+pub(super) fn fleet(intents: &[IntentStatus], palette: Palette) -> String {
+    let is_worth_telling = |status: &&IntentStatus| status.coming.is_some() || status.gateways.len() > 1;
+    let rows: Vec<[String; 6]> = intents.iter().filter(is_worth_telling).flat_map(show_gateways).collect();
+    let mut lines = Vec::new();
+    for IntentStatus { intent, coming, .. } in intents {
+        let Some(coming) = coming else { continue };
+        let told = format!(
+            "{} waits for {}, asked for by {} at {}",
+            harmless(intent),
+            harmless(&coming.name.version),
+            harmless(&show_actor(&coming.by)),
+            show_time(coming.since_ms)
+        );
+        lines.push(palette.paint(Tone::Doubtful, &told));
+    }
+    if !rows.is_empty() {
+        lines.push(table(["intent", "gateway", "serves", "since", "took", "ready"], &rows));
+    }
+    lines.join("\n")
+}
+
+fn show_gateways(status: &IntentStatus) -> Vec<[String; 6]> {
+    let coming = status.coming.as_ref().map(|coming| coming.name.digest);
+    let row = |gateway: &GatewayStatus| {
+        let serving = gateway.serving.as_ref();
+        let of_serving = |text: &dyn Fn(&intent_gateway_api::contracts::ServingStatus) -> String| {
+            serving.map_or_else(|| "-".to_owned(), text)
+        };
+        let ready = match (&gateway.staged, coming) {
+            (Some(StagedStatus { failure: Some(failure), digest, .. }), Some(coming)) if *digest == coming => {
+                format!("no: {}", failure.code)
+            }
+            (Some(StagedStatus { failure: None, digest, took_ms, .. }), Some(coming)) if *digest == coming => {
+                format!("in {took_ms} ms")
+            }
+            (_, Some(_)) => "not yet".to_owned(),
+            (_, None) => "-".to_owned(),
+        };
+        [
+            status.intent.clone(),
+            format!("{} ({})", gateway.name, gateway.id.chars().take(8).collect::<String>()),
+            of_serving(&|serving| serving.version.clone().unwrap_or_else(|| short(serving.digest))),
+            of_serving(&|serving| show_time(serving.since_ms)),
+            of_serving(&|serving| format!("{} ms", serving.took_ms)),
+            ready,
+        ]
+    };
+    status.gateways.iter().map(row).collect()
+}
+
 fn show_actor(Actor { role, subject, .. }: &Actor) -> String {
     if role == subject { role.clone() } else { format!("{role} {subject}") }
 }
@@ -113,7 +189,9 @@ fn show_actor(Actor { role, subject, .. }: &Actor) -> String {
 fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String {
     let act = match act {
         VersionAct::Loaded => "loaded",
+        VersionAct::AskedFor => "was to go live once every gateway has it ready",
         VersionAct::WentLive => "went live",
+        VersionAct::Withdrawn => "was not to go live any more",
         VersionAct::LeftService => "left service",
     };
     let whence = match whence {
@@ -122,6 +200,8 @@ fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String 
         Whence::Activation => "an activation",
         Whence::RollBack => "faults of the version that was live",
         Whence::Unloading => "a call that took the intent out of service",
+        Whence::Withdrawal => "a withdrawal",
+        Whence::TakenOver => "the state folder of an earlier release",
     };
     format!("{}  {act}, by {whence} ({})", show_time(*at_ms), show_actor(by))
 }

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Duty, Granted, MARGIN_PER_LEASE, OwnLease};
+use super::{Duty, Gateway, Granted, MARGIN_PER_LEASE, OwnLease};
 
 /// How long counts are shared on after the last other gateway was seen, milliseconds: the longest span over which calls of
 /// users are counted. What it has counted then counts no more.
@@ -30,6 +30,7 @@ pub struct Fleet(Arc<Known>);
 
 struct Known {
     clock: Arc<dyn MonotonicClock>,
+    own: Mutex<Option<Gateway>>,
     leases: Mutex<KnownLeases>,
     live: AtomicU32,
 }
@@ -69,7 +70,18 @@ impl Fleet {
     /// A gateway that has no lease yet, and knows of nobody else.
     #[must_use]
     pub fn new(clock: Arc<dyn MonotonicClock>) -> Self {
-        Self(Arc::new(Known { clock, leases: Mutex::default(), live: AtomicU32::new(1) }))
+        Self(Arc::new(Known { clock, own: Mutex::default(), leases: Mutex::default(), live: AtomicU32::new(1) }))
+    }
+
+    /// This gateway, by its latest lease; none before its first.
+    #[must_use]
+    pub fn own(&self) -> Option<Gateway> {
+        self.0.own.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes note of who this gateway is: it has a lease under this name.
+    pub fn note_own(&self, gateway: &Gateway) {
+        *self.0.own.lock().unwrap_or_else(PoisonError::into_inner) = Some(gateway.clone());
     }
 
     /// Now, by the clock that leases are measured by.

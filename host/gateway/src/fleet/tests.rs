@@ -1,7 +1,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use intent_gateway_domain::clock::{Clock, SystemClock, Timestamp};
-use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_testing::entropy::NoRandomness;
 use intent_gateway_testing::fleet::MemoryLeases;
@@ -64,10 +63,8 @@ impl World {
     }
 }
 
-/// Rounds that nobody looks at.
 fn untold() -> TaskRounds {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    TaskRounds { rounds: Arc::new(TaskBoard::default()).enter("test", None, clock.now()), clock }
+    TaskRounds::untold(Arc::new(SystemClock))
 }
 
 /// Counts its rounds, each of which takes so long.

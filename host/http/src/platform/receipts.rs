@@ -11,6 +11,7 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::ports::find_version;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, KeptReceipt, Receipt};
 use intent_gateway_routing::replay::{ReplayError, replay};
 use serde::Deserialize;
@@ -90,7 +91,7 @@ pub(super) async fn show_receipt(
         (status = 200, description = "Whether the outcome is the same, and where it parts if not", body = RankingReplay),
         (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
         (status = 410, description = "`RECEIPT_ERASED`: it was erased with its user's data", body = ErrorBody),
-        (status = 409, description = "`CONTRACT_GONE`: the component is not loaded; the message names it", body = ErrorBody),
+        (status = 409, description = "`CONTRACT_GONE`: nothing is left of the component; the message names it", body = ErrorBody),
         (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),
     )
 )]
@@ -99,7 +100,8 @@ pub(super) async fn replay_receipt(
     Path(receipt): Path<String>,
 ) -> Result<Response, Refusal> {
     let receipt = find(&app, &receipt).await?;
-    let contract = app.searcher.contracts.find_loaded(receipt.contract).ok_or_else(|| refuse_gone(&receipt))?;
+    let contract = find_version(&*app.searcher.contracts, receipt.contract).await;
+    let contract = contract.ok_or_else(|| refuse_gone(&receipt))?;
     let replay = replay(&receipt, &*contract).await.map_err(|error| match error {
         ReplayError::OtherContract { .. } => refuse_gone(&receipt).internal(error.to_string()),
         ReplayError::Contract(fault) => fault.into(),
@@ -127,7 +129,8 @@ async fn find(app: &App, id: &str) -> Result<Receipt, Refusal> {
 
 fn refuse_gone(receipt: &Receipt) -> Refusal {
     let Receipt { intent, version, contract, .. } = receipt;
-    let message = format!("{intent} {version} is not loaded as the component {contract}; load it again to replay.");
+    let message =
+        format!("{intent} {version} cannot be replayed: nothing is left of the component {contract}; load it again.");
     Refusal::conflict(CONTRACT_GONE, message)
 }
 

@@ -8,11 +8,14 @@ use futures_util::future::BoxFuture;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::ContractAdmin;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{ContractAdmin, Contracts as _};
+use intent_gateway_domain::store::StoreTrouble;
 use intent_gateway_domain::succession::{Removal, RemovedValue};
 use intent_gateway_domain::versions::{
-    ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, VersionAct,
-    VersionEvent, Whence,
+    Activated, ComingVersion, ContractAdminError, GatewayStatus, GoLive, IntentStatus, LoadFailure, LoadOrder, Loaded,
+    LoadedVersion, MissingVersion, Origin, ServingStatus, StageFailure, StagedStatus, VersionAct, VersionEvent,
+    VersionName, WaitedFor, Whence,
 };
 use intent_gateway_testing::catalogue::Catalogue;
 
@@ -106,12 +109,15 @@ impl ContractAdmin for FakeAdmin {
         let known = self.versions().into_iter().find(|version| version.digest == Digest::of(&component));
         let new = |removed| {
             let version = version_of(Digest::of(&component), order.activate, order.origin.clone());
-            Ok(Loaded { version, known: false, removed })
+            Ok(Loaded { version, known: false, removed, waits_for: Vec::new() })
         };
         let result = match (&component[..], known) {
-            (_, Some(version)) => Ok(Loaded { version, known: true, removed: Vec::new() }),
+            (_, Some(version)) => Ok(Loaded { version, known: true, removed: Vec::new(), waits_for: Vec::new() }),
             (b"bad", _) => Err(ContractAdminError::Rejected(Box::new(failure()))),
-            (b"full", _) => Err(ContractAdminError::Storage("/secret/path: no space left".to_owned())),
+            (b"full", _) => Err(ContractAdminError::Store {
+                trouble: StoreTrouble::Unavailable,
+                message: "/secret/path: no space left".to_owned(),
+            }),
             (b"removing", _) if order.removal == Removal::Refused => {
                 Err(ContractAdminError::Rejected(Box::new(removing())))
             }
@@ -121,15 +127,63 @@ impl ContractAdmin for FakeAdmin {
         std::future::ready(result).boxed()
     }
 
-    fn activate(&self, digest: Digest, by: Actor) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+    fn activate(
+        &self,
+        digest: Digest,
+        by: Actor,
+        when: GoLive,
+    ) -> BoxFuture<'_, Result<Activated, ContractAdminError>> {
         self.actors.lock().expect("no test panics in it").push(by);
         let known = self.versions().into_iter().find(|version| version.digest == digest);
         let result = known.ok_or_else(|| ContractAdminError::Unknown(digest.to_string()));
-        std::future::ready(result.map(|version| LoadedVersion { live: true, ..version })).boxed()
+        let failure = StageFailure { code: "COMPILE_FAILED".to_owned(), message: "no room".to_owned() };
+        let waited_for = WaitedFor { gateway: "gw-2".to_owned(), failure: Some(failure) };
+        // One gateway cannot make it ready.
+        let waits = digest == Digest::of(b"known") && when == GoLive::WhenReady;
+        let activated = |version| Activated {
+            version: LoadedVersion { live: !waits, ..version },
+            waits_for: if waits { vec![waited_for] } else { Vec::new() },
+        };
+        std::future::ready(result.map(activated)).boxed()
     }
 
-    fn unload<'a>(&'a self, _intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+    fn withdraw<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
         self.actors.lock().expect("no test panics in it").push(by);
+        let is_known = intent == INTENT;
+        std::future::ready(if is_known { Ok(()) } else { Err(ContractAdminError::Unknown(intent.to_owned())) }).boxed()
+    }
+
+    fn status<'a>(&'a self, intent: Option<&'a str>) -> BoxFuture<'a, Result<Vec<IntentStatus>, ContractAdminError>> {
+        let name =
+            |text: &str| VersionName { version: "1.1.0".parse().expect("semver"), digest: Digest::of(text.as_bytes()) };
+        let at = Timestamp::from_ms(7);
+        let failure = Some(StageFailure { code: "COMPILE_FAILED".to_owned(), message: "no room".to_owned() });
+        let status = IntentStatus {
+            intent: IntentId::parse(INTENT).expect("an intent"),
+            live: Some(name("live")),
+            coming: Some(ComingVersion { name: name("next"), since_ms: at, by: Actor::gateway() }),
+            gateways: vec![GatewayStatus {
+                id: "gw-2".to_owned(),
+                name: "host".to_owned(),
+                serving: Some(ServingStatus { version: None, digest: Digest::of(b"live"), since_ms: at, took_ms: 3 }),
+                staged: Some(StagedStatus {
+                    version: None,
+                    digest: Digest::of(b"next"),
+                    at_ms: at,
+                    took_ms: 9,
+                    failure,
+                }),
+            }],
+        };
+        let asked = intent.is_none_or(|intent| intent == INTENT);
+        std::future::ready(Ok(asked.then_some(status).into_iter().collect())).boxed()
+    }
+
+    fn unload<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+        self.actors.lock().expect("no test panics in it").push(by);
+        if self.contracts.live(intent).is_none() {
+            return std::future::ready(Err(ContractAdminError::Unknown(intent.to_owned()))).boxed();
+        }
         // Altogether, so that nobody can ask the catalogue again.
         self.contracts.unload(digest());
         std::future::ready(Ok(())).boxed()

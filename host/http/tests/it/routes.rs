@@ -258,7 +258,7 @@ async fn loads_activates_and_unloads_contracts() {
     assert_eq!(answer.refusal(), refused(422, "ABI_MISMATCH"));
     assert_eq!(answer.json()["error"]["message"], "it exports nothing of the interface");
     let answer = send(Ask::wasm("/api/v1/admin/contracts", b"full")).await;
-    assert_eq!(answer.refusal(), refused(500, "INTERNAL_ERROR"));
+    assert_eq!(answer.refusal(), refused(503, "STORE_UNAVAILABLE"));
     assert!(!answer.text().contains("secret"));
     let answer = send(Ask::wasm("/api/v1/admin/contracts?activate=maybe", b"new")).await;
     assert_eq!(answer.refusal(), refused(400, "INVALID_REQUEST"));
@@ -267,10 +267,40 @@ async fn loads_activates_and_unloads_contracts() {
 
     let activate = |digest: &str| Ask::new(Method::POST, &format!("/api/v1/admin/contracts/{digest}/activate"));
     let known = Digest::of(b"known").to_string();
+    // One gateway cannot make it ready.
     let answer = send(activate(&known)).await;
-    assert_eq!((answer.status, &answer.json()["live"]), (StatusCode::OK, &json!(true)));
+    assert_eq!((answer.status, &answer.json()["live"]), (StatusCode::OK, &json!(false)));
+    let failure = json!({ "code": "COMPILE_FAILED", "message": "no room" });
+    assert_eq!(answer.json()["waits_for"], json!([{ "gateway": "gw-2", "failure": failure }]));
+    let at_once =
+        |value: &str| Ask::new(Method::POST, &format!("/api/v1/admin/contracts/{known}/activate?at_once={value}"));
+    let answer = send(at_once("true")).await;
+    assert_eq!((&answer.json()["live"], answer.json().get("waits_for")), (&json!(true), None));
+    assert_eq!(send(at_once("maybe")).await.refusal(), refused(400, "INVALID_REQUEST"));
     assert_eq!(send(activate(&Digest::of(b"x").to_string())).await.refusal(), refused(404, "NOT_FOUND"));
     assert_eq!(send(activate("short")).await.refusal(), refused(404, "NOT_FOUND"));
+
+    let status = send(Ask::get("/api/v1/admin/contracts/status?intent=test.find_things")).await.json();
+    let live = json!({ "version": "1.1.0", "digest": Digest::of(b"live").to_string() });
+    let by = json!({ "role": "gateway", "subject": "gateway" });
+    let next = Digest::of(b"next").to_string();
+    let gateways = json!([{
+        "id": "gw-2", "name": "host",
+        "serving": { "digest": live["digest"], "since_ms": 7, "took_ms": 3 },
+        "staged": { "digest": next, "at_ms": 7, "took_ms": 9, "failure": failure },
+    }]);
+    let coming = json!({ "version": "1.1.0", "digest": next, "since_ms": 7, "by": by });
+    let expected = json!({ "intent": "test.find_things", "live": live, "coming": coming, "gateways": gateways });
+    assert_eq!(status, json!({ "intents": [expected] }));
+    let other = send(Ask::get("/api/v1/admin/contracts/status?intent=other.things")).await.json();
+    assert_eq!(other, json!({ "intents": [] }));
+    assert_eq!(
+        send(Ask::get("/api/v1/admin/contracts/status?all=true")).await.refusal(),
+        refused(400, "INVALID_REQUEST")
+    );
+    let withdraw = |intent: &str| Ask::new(Method::DELETE, &format!("/api/v1/admin/intents/{intent}/coming"));
+    assert_eq!(send(withdraw("test.find_things")).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(send(withdraw("other.things")).await.refusal(), refused(404, "NOT_FOUND"));
 
     let answer = send(Ask::get("/api/v1/admin/contracts")).await.json();
     assert_eq!(answer["contracts"][0]["origin"], json!({ "kind": "folder", "name": "things.wasm" }));
@@ -287,7 +317,7 @@ async fn loads_activates_and_unloads_contracts() {
     let unload = Ask::new(Method::DELETE, "/api/v1/admin/intents/test.find_things");
     assert_eq!(send(unload.clone()).await.status, StatusCode::NO_CONTENT);
     let actors: Vec<_> = gateway.admin.actors.lock().expect("actors").clone();
-    assert_eq!(actors, vec![tester; 3], "activated, activated in vain, unloaded");
+    assert_eq!(actors, vec![tester; 6], "activated twice and once in vain, withdrawn, in vain as well, unloaded");
     assert_eq!(send(unload).await.refusal(), refused(404, "INVALID_INTENT"));
     assert_eq!(gateway.call(Ask::get("/ready")).await.refusal(), refused(503, "NO_LIVE_CONTRACT"));
 }

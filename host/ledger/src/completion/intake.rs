@@ -36,7 +36,7 @@ use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
-use intent_gateway_domain::ports::{Contract, Contracts, Journal};
+use intent_gateway_domain::ports::{Contract, Contracts, Journal, find_version};
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::violations::quote;
@@ -294,8 +294,14 @@ impl Intake {
             }
             _ => KnownOrder::default(),
         };
-        let of_order = known.ordered.and_then(|ordered| self.contracts.find_loaded(ordered.order.contract));
-        let judge = of_order.or_else(|| self.judge_of(&intent, &known.quoted).map(|(contract, _)| contract));
+        let of_order = match known.ordered {
+            Some(ordered) => find_version(&*self.contracts, ordered.order.contract).await,
+            None => None,
+        };
+        let judge = match of_order {
+            Some(contract) => Some(contract),
+            None => self.judge_of(&intent, &known.quoted).await.map(|(contract, _)| contract),
+        };
         let Some(contract) = judge else { return IntakeError::Refused(refusal) };
         let context = CallContext { request_id: request_id.unwrap_or_default(), now };
         match contract.check_completion(&context, text, About::default()).await {
@@ -315,8 +321,13 @@ impl Intake {
     }
 
     /// The contract that judges a report, and whether it stands in for the one that ranked.
-    fn judge_of(&self, intent: &IntentId, quoted: &[QuotedOptions]) -> Option<(Arc<dyn Contract>, bool)> {
-        let routed = quoted.iter().find_map(|quoted| self.contracts.find_loaded(quoted.contract));
+    async fn judge_of(&self, intent: &IntentId, quoted: &[QuotedOptions]) -> Option<(Arc<dyn Contract>, bool)> {
+        let mut routed = quoted.iter().find_map(|quoted| self.contracts.find_loaded(quoted.contract));
+        if routed.is_none()
+            && let Some(latest) = quoted.first()
+        {
+            routed = self.contracts.find_retired(latest.contract).await;
+        }
         let stand_in = routed.is_none();
         Some((routed.or_else(|| self.contracts.live(intent.as_str()))?, stand_in))
     }
@@ -331,7 +342,7 @@ impl Intake {
         now: Timestamp,
     ) -> Result<Judgement, IntakeError> {
         let ReportedOrder { order, option, found_by } = ordered;
-        let opened_under = self.contracts.find_loaded(order.contract);
+        let opened_under = find_version(&*self.contracts, order.contract).await;
         let stand_in = opened_under.is_none();
         let contract = opened_under.or_else(|| self.contracts.live(report.intent.as_str()));
         let contract = contract.ok_or_else(|| IntakeError::UnknownIntent(report.intent.to_string()))?;
@@ -376,7 +387,7 @@ impl Intake {
         quoted: &[QuotedOptions],
         now: Timestamp,
     ) -> Result<Judgement, IntakeError> {
-        let judge = self.judge_of(&report.intent, quoted);
+        let judge = self.judge_of(&report.intent, quoted).await;
         let (contract, stand_in) = judge.ok_or_else(|| IntakeError::UnknownIntent(report.intent.to_string()))?;
         let context = CallContext { request_id: report.request_id.clone(), now };
         let checked = best_fit(&*contract, &context, text, quoted).await?;

@@ -194,7 +194,7 @@ impl Caller {
     /// # Errors
     /// [`CallError`]; for those that come before the call, the partner was not asked.
     pub async fn call(&self, request: CallRequest<'_>) -> Result<CallOutcome, PinnedFailure<CallError>> {
-        let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
+        let (contract, reference) = self.pin(&request).await.ok_or_else(|| invalid_intent(&request))?;
         let outcome = self.run(contract.clone(), reference, request).await;
         count(&contract, request.tool, outcome.as_ref());
         outcome.map_err(|error| PinnedFailure { contract: Some(contract), error })
@@ -205,7 +205,7 @@ impl Caller {
     /// # Errors
     /// [`CallError`], as a call of the tool would give it before the partner is asked.
     pub(crate) async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), PinnedFailure<CallError>> {
-        let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
+        let (contract, reference) = self.pin(&request).await.ok_or_else(|| invalid_intent(&request))?;
         let checked = match self.prepare(contract.clone(), reference, request).await {
             Ok(call) => check_followable(call),
             Err(error) => Err(error),

@@ -15,6 +15,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{About, CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::find_version;
 use intent_gateway_domain::telemetry::{self, Stage};
 
 /// A call that is ready to be made.
@@ -47,9 +48,9 @@ impl PreparedCall<'_> {
 }
 
 impl Caller {
-    /// Opens the reference, and takes the contract that it was made under; the live one stands in where that is no longer
-    /// loaded, or the reference is not good for this request. None where nobody knows the intent.
-    pub(super) fn pin(&self, request: &CallRequest<'_>) -> Option<(PinnedContract, Option<Reference>)> {
+    /// Opens the reference, and takes the contract that it was made under; the live one stands in where that is
+    /// gone, or the reference is not good for this request. None where nobody knows the intent.
+    pub(super) async fn pin(&self, request: &CallRequest<'_>) -> Option<(PinnedContract, Option<Reference>)> {
         let live = self.contracts.live(request.intent)?;
         // What is another intent's or another asker's is as good as made up: nothing more is told.
         let reference = self
@@ -57,7 +58,10 @@ impl Caller {
             .open(request.reference)
             .ok()
             .filter(|reference| reference.intent() == request.intent && reference.is_of(request.asker));
-        let contract = reference.as_ref().and_then(|reference| self.contracts.find_loaded(reference.contract()));
+        let contract = match &reference {
+            Some(reference) => find_version(&*self.contracts, reference.contract()).await,
+            None => None,
+        };
         Some((PinnedContract(contract.unwrap_or(live)), reference))
     }
 

@@ -8,6 +8,7 @@ use intent_gateway_domain::money::Paise;
 use intent_gateway_domain::order::{FAILED, Order, OrderedOption, PENDING};
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::pointer;
+use intent_gateway_domain::ports::find_version;
 use intent_gateway_domain::store::{StoreError, load};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -25,7 +26,7 @@ pub struct OrderView {
     pub option: Option<Box<RawValue>>,
     /// The partner, where its server is known.
     pub partner: Option<Arc<Partner>>,
-    /// The contract under which it was opened; the intent's live one where that is not loaded any more.
+    /// The contract under which it was opened; the intent's live one where that is gone.
     pub contract: Option<PinnedContract>,
 }
 
@@ -36,7 +37,7 @@ impl Orders {
     /// [`StoreError`] when the store fails.
     pub async fn view(&self, order: Order) -> Result<OrderView, StoreError> {
         let option = load::<OrderedOption>(&*self.store, order.id.as_str()).await?;
-        let contract = self.contracts.find_loaded(order.contract);
+        let contract = find_version(&*self.contracts, order.contract).await;
         let contract = contract.or_else(|| self.contracts.live(order.intent.as_str()));
         Ok(OrderView {
             in_doubt: order.is_in_doubt(self.clock.now()),

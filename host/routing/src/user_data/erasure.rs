@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use intent_gateway_domain::order::{Order, OrderId, Owner, name};
-use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::ports::{Contract, find_version};
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Kind, Named, Versioned, Write, load, named};
 use intent_gateway_domain::user::User;
@@ -107,7 +107,7 @@ impl UserRecords {
             // Kept anew, it has none of the names by which the user's orders are found.
             change.delete(&order);
             let mut order = order.value;
-            let contract = self.contracts.find_loaded(order.contract);
+            let contract = find_version(&*self.contracts, order.contract).await;
             let way = contract.as_deref().map(Contract::descriptor).and_then(|descriptor| descriptor.order.as_ref());
             order.forget_person(&self.vault, way);
             change.put(&Versioned::new(order));

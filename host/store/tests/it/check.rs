@@ -78,6 +78,7 @@ async fn fill(database: &Database) -> Arc<SqlStore> {
     let contents = Document { body: json!({"id": "doc_1", "sealed": content}).to_string(), ..record("doc_1") };
     change.writes.push(Write::Put(Kind::Documents, lists));
     change.writes.push(Write::Put(Kind::DocumentContents, contents));
+    change.writes.extend(contract());
     let mail = sealed(&mail_context("mail_1"), "{}").into_text();
     change.mail.push(OutgoingMail { id: "mail_1".to_owned(), sealed: mail, not_before: NOW });
     store.commit(change).await.expect("kept");
@@ -100,6 +101,25 @@ async fn fill(database: &Database) -> Arc<SqlStore> {
     let draft = entry(ID);
     store.begin_installation(None, ID.parse().expect("an identity"), draft).await.expect("begun");
     store
+}
+
+/// A contract of one version, as the catalogue keeps it: `component` in base64.
+fn contract() -> [Write; 3] {
+    let digest = Digest::of(b"component");
+    let version = json!({
+        "digest": digest, "version": "1.0.0", "component_bytes": 9, "aliases": [], "origin": {"kind": "kept"},
+        "loaded_at_ms": NOW, "loaded_by": {"role": "admin", "subject": "asha"}, "history": [],
+    });
+    let entry = json!({"intent": "auto.fix", "live": digest, "previous": [], "versions": [version]});
+    let name = json!({"name": "auto.fix", "intent": "auto.fix", "version": "1.0.0"});
+    let part = json!({"digest": digest, "number": 0, "of": 1, "bytes": "Y29tcG9uZW50"});
+    let document = |key: &str, body: serde_json::Value| Document { body: body.to_string(), ..record(key) };
+    let entry = Document { feed: Some("contracts".to_owned()), ..document("auto.fix", entry) };
+    [
+        Write::Put(Kind::Contracts, entry),
+        Write::Put(Kind::ContractNames, document("auto.fix", name)),
+        Write::Put(Kind::ComponentParts, document(&format!("{digest}/000"), part)),
+    ]
 }
 
 /// What is wrong: part and code.
@@ -129,6 +149,10 @@ async fn what_is_as_it_was_kept_is_sound(database: Database) {
         ("approvals", 1),
         ("documents", 1),
         ("document_contents", 1),
+        ("contracts", 1),
+        ("contract_names", 1),
+        ("component_parts", 1),
+        ("contract_states", 0),
         ("orders", 2),
         ("ordered_options", 2),
         ("reported_orders", 1),
@@ -144,7 +168,7 @@ async fn what_is_as_it_was_kept_is_sound(database: Database) {
 /// What is done to a store by whoever owns the database, and in which parts it shows under which codes.
 type Damage = (&'static str, &'static [(&'static str, &'static str)]);
 
-const DAMAGES: [Damage; 29] = [
+const DAMAGES: [Damage; 33] = [
     ("UPDATE audit_log SET action = 'x' WHERE seq = 1", &[("audit_log", "NOT_AS_WRITTEN")]),
     ("DELETE FROM audit_log", &[("audit_log", "NOT_AS_WRITTEN")]),
     ("UPDATE ledger SET amount = amount + 1 WHERE number = 1", &[("ledger", "ENTRY_CHANGED")]),
@@ -158,7 +182,7 @@ const DAMAGES: [Damage; 29] = [
         "DELETE FROM record_names WHERE name LIKE 'asker/%' AND key = (SELECT MIN(key) FROM orders)",
         &[("orders", "NAME_MISSING")],
     ),
-    ("UPDATE record_changes SET feed = 'x'", &[("orders", "FEED_DIFFERS")]),
+    ("UPDATE record_changes SET feed = 'x' WHERE kind = 'orders'", &[("orders", "FEED_DIFFERS")]),
     (
         "INSERT INTO record_names (kind, name, key) VALUES ('orders', 'partner/ptr_1', 'ord_0')",
         &[("references", "NAME_WITHOUT_RECORD")],
@@ -179,6 +203,10 @@ const DAMAGES: [Damage; 29] = [
         "UPDATE documents SET body = REPLACE(body, 'doc_1', 'doc_2')",
         &[("document_contents", "DOCUMENT_MISSING"), ("document_contents", "DOCUMENT_UNLISTED")],
     ),
+    ("DELETE FROM component_parts", &[("component_parts", "COMPONENT_MISSING")]),
+    ("UPDATE component_parts SET body = REPLACE(body, 'Y29t', 'Y29u')", &[("component_parts", "COMPONENT_DAMAGED")]),
+    ("UPDATE contracts SET body = REPLACE(body, '1.0.0', 'x')", &[("contracts", "RECORD_UNREADABLE")]),
+    ("UPDATE contract_names SET key = 'auto.mend'", &[("contract_names", "COLUMN_DIFFERS")]),
     ("UPDATE mail SET id = 'mail_2'", &[("mail", "SEALED_UNREADABLE")]),
     ("UPDATE findings SET severity = 'x'", &[("findings", "ROW_UNREADABLE")]),
     ("-- receipts\nUPDATE receipts SET intent = 'home.fix'", &[("receipts", "COLUMN_DIFFERS")]),

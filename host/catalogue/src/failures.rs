@@ -1,4 +1,4 @@
-//! The latest failures, for the platform team.
+//! The latest failures of this gateway, for the platform team.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -10,11 +10,11 @@ const FAILURES_KEPT: usize = 100;
 
 /// A bounded list of failures.
 #[derive(Default)]
-pub(crate) struct Journal {
+pub(crate) struct FailureList {
     failures: Mutex<VecDeque<LoadFailure>>,
 }
 
-impl Journal {
+impl FailureList {
     /// Notes a failure and logs it.
     pub(crate) fn note(&self, failure: LoadFailure) {
         tracing::error!(

@@ -1,0 +1,6 @@
+//! Several gateways on one store in memory, in virtual time.
+
+mod fleet;
+mod single;
+mod takeover;
+mod world;

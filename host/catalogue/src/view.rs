@@ -1,0 +1,142 @@
+//! What this gateway has made of the catalogue: what is wanted, what is ready here, what serves.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::versions::{MissingVersion, ServedIntent, StageFailure};
+
+use crate::entry::Entry;
+
+/// What is known at one moment.
+#[derive(Clone, Default)]
+pub(crate) struct View {
+    /// The number of the latest change of the catalogue that it holds.
+    pub(crate) seen: u64,
+    pub(crate) entries: BTreeMap<IntentId, Entry>,
+    /// Versions that are ready here. A version that was examined for an upload is among them before it is in an entry.
+    pub(crate) ready: HashMap<Digest, Ready>,
+    /// Those that could not be made ready here.
+    pub(crate) failed: HashMap<Digest, Failed>,
+    /// Live versions that keep failing, where the store has not taken the roll-back yet: with what serves in their place.
+    pub(crate) taken_out: BTreeMap<IntentId, TakenOut>,
+    /// What serves here.
+    pub(crate) served: BTreeMap<IntentId, Digest>,
+}
+
+/// A version that is ready here.
+#[derive(Clone)]
+pub(crate) struct Ready {
+    pub(crate) contract: Arc<dyn Contract>,
+    pub(crate) at_ms: Timestamp,
+    /// How long it took to make it ready, milliseconds.
+    pub(crate) took_ms: u64,
+}
+
+/// A version that could not be made ready here.
+#[derive(Clone)]
+pub(crate) struct Failed {
+    pub(crate) failure: StageFailure,
+    pub(crate) at_ms: Timestamp,
+    pub(crate) took_ms: u64,
+}
+
+/// A live version that gave way here before the store knew.
+#[derive(Clone, Copy)]
+pub(crate) struct TakenOut {
+    pub(crate) failing: Digest,
+    pub(crate) good: Digest,
+}
+
+impl View {
+    pub(crate) fn is_ready(&self, digest: Digest) -> bool {
+        self.ready.contains_key(&digest)
+    }
+
+    /// The entry that has a version.
+    pub(crate) fn entry_of(&self, digest: Digest) -> Option<&Entry> {
+        self.entries.values().find(|entry| entry.version(digest).is_some())
+    }
+
+    /// Decides anew what serves.
+    pub(crate) fn decide(&mut self) {
+        let wanted = |entry: &Entry| self.taken_out.get(&entry.intent).is_some_and(|out| entry.is_live(out.failing));
+        let done: Vec<IntentId> =
+            self.taken_out.keys().filter(|intent| !self.entries.get(*intent).is_some_and(wanted)).cloned().collect();
+        self.taken_out.retain(|intent, _| !done.contains(intent));
+        let served = |entry: &Entry| Some((entry.intent.clone(), self.choose(entry)?));
+        self.served = self.entries.values().filter_map(served).collect();
+    }
+
+    /// The version that serves an intent here: the live one, where it is ready, else the last good one that is. Better the one
+    /// before than none.
+    fn choose(&self, entry: &Entry) -> Option<Digest> {
+        let live = entry.live?;
+        let out = self.taken_out.get(&entry.intent).filter(|out| out.failing == live).map(|out| out.good);
+        let candidates = out.into_iter().chain([live]).chain(entry.previous.iter().rev().copied());
+        candidates.into_iter().find(|digest| entry.version(*digest).is_some() && self.is_ready(*digest))
+    }
+
+    /// What is to be loaded, and which of it serves.
+    pub(crate) fn to_serve(&self) -> Vec<ServedIntent> {
+        let of_entry = |entry: &Entry| ServedIntent {
+            intent: entry.intent.clone(),
+            live: self.served.get(&entry.intent).copied(),
+            ready: entry
+                .versions
+                .iter()
+                .map(|version| version.digest)
+                .filter(|digest| self.is_ready(*digest))
+                .collect(),
+        };
+        self.entries.values().map(of_entry).collect()
+    }
+
+    /// Versions of the catalogue that are neither ready here nor have failed, those that are to serve first.
+    pub(crate) fn to_stage(&self) -> Vec<(IntentId, Digest)> {
+        let is_missing = |digest: &Digest| !self.is_ready(*digest) && !self.failed.contains_key(digest);
+        let mut missing = Vec::new();
+        for entry in self.entries.values() {
+            for digest in entry.versions.iter().map(|version| version.digest).filter(is_missing) {
+                let is_coming = entry.coming.as_ref().is_some_and(|coming| coming.digest == digest);
+                missing.push((!entry.is_live(digest), !is_coming, entry.intent.clone(), digest));
+            }
+        }
+        missing.sort();
+        missing.into_iter().map(|(_, _, intent, digest)| (intent, digest)).collect()
+    }
+
+    /// What is in the catalogue and could not be made ready here, sorted by intent.
+    pub(crate) fn missing(&self) -> Vec<MissingVersion> {
+        let of_entry = |entry: &Entry| {
+            let serving = self.served.get(&entry.intent).and_then(|digest| entry.version(*digest));
+            let serving = serving.map(|version| version.version.to_string());
+            let missing = entry.versions.iter().filter_map(|version| {
+                let Failed { failure: StageFailure { code, message }, .. } = self.failed.get(&version.digest)?;
+                Some(MissingVersion {
+                    intent: entry.intent.to_string(),
+                    digest: version.digest,
+                    origin: version.origin.clone(),
+                    ought_to_serve: entry.is_live(version.digest),
+                    serving: serving.clone(),
+                    code: code.clone(),
+                    message: message.clone(),
+                })
+            });
+            missing.collect::<Vec<_>>()
+        };
+        self.entries.values().flat_map(of_entry).collect()
+    }
+
+    /// Forgets what is ready or has failed and is in no entry any more, but for `kept`.
+    pub(crate) fn forget_others(&mut self, kept: &dyn Fn(Digest) -> bool) {
+        let entries = &self.entries;
+        let is_known =
+            |digest: &Digest| kept(*digest) || entries.values().any(|entry| entry.version(*digest).is_some());
+        self.ready.retain(|digest, _| is_known(digest));
+        self.failed.retain(|digest, _| is_known(digest));
+    }
+}

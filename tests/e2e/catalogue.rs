@@ -1,0 +1,223 @@
+//! One catalogue of contracts for all gateways of a store: what is loaded at one serves at all of them, and goes live when every
+//! gateway has it ready.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::fleet::{LEASE, NO_SMTP, SharedStore, all_know, postgres, sqlite};
+use crate::harness::{Gateway, GatewayOptions, PartnerEntry, ac_contract, eventually, request, safety_first_contract};
+use crate::onboarding::settings;
+use crate::scripted::Scripted;
+use crate::search::honest_slots;
+
+const INTENT: &str = "auto.book_ac_service";
+/// Changes of what is live, under load.
+const SWAPS: usize = 30;
+
+/// A gateway with a folder of its own that has no contract.
+fn gateway(store: &SharedStore, partner: &PartnerEntry) -> Gateway {
+    let lease_ms = LEASE.as_millis();
+    Gateway::start(&GatewayOptions {
+        partners: vec![partner.clone()],
+        extra: format!("[fleet]\nlease_ms = {lease_ms}\n{}", settings(Some(&store.url), NO_SMTP)),
+        ..GatewayOptions::default()
+    })
+}
+
+fn component(path: std::path::PathBuf) -> Vec<u8> {
+    std::fs::read(path).expect("readable")
+}
+
+/// The contract, beginning with 4 MiB of memory in place of 2.
+fn with_more_memory(mut component: Vec<u8>) -> Vec<u8> {
+    // The section of memories: its number, its length, one memory without an upper bound, of 32 pages at least.
+    let section = [5, 3, 1, 0, 32];
+    let at: Vec<usize> = (0..component.len()).filter(|at| component[*at..].starts_with(&section)).collect();
+    let [at] = at[..] else { panic!("the section stands there {} times", at.len()) };
+    component[at + 4] = 64;
+    component
+}
+
+async fn version(gateway: &Gateway) -> Option<String> {
+    let answer = gateway.search(&request()).await;
+    answer.body["contract"]["version"].as_str().map(str::to_owned)
+}
+
+/// Waits until a version serves everywhere.
+async fn serves(gateways: &[&Gateway], wanted: Option<&str>) {
+    for gateway in gateways {
+        eventually(&format!("{wanted:?} does not serve"), gateway, async || {
+            (version(gateway).await.as_deref() == wanted).then_some(())
+        })
+        .await;
+    }
+}
+
+async fn status(gateway: &Gateway) -> Value {
+    gateway.admin_get(&format!("/contracts/status?intent={INTENT}")).await["intents"][0].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_loaded_at_one_gateway_serves_at_all_of_them() {
+    let partner = Scripted::with_slots(honest_slots().await.into()).await.entry("scripted");
+    for store in postgres().into_iter().chain([sqlite()]) {
+        let gateways = [gateway(&store, &partner), gateway(&store, &partner)];
+        let [one, other] = &gateways;
+        all_know(&[one, other], 2).await;
+        let loaded = one.upload(&component(ac_contract())).await;
+        assert_eq!((loaded.status, &loaded.body["live"]), (201, &json!(true)), "{loaded:?}");
+        // Whoever handed it in is told that it serves; the other one serves it as well, a moment later.
+        assert_eq!(version(one).await.as_deref(), Some("1.0.0"));
+        serves(&[other], Some("1.0.0")).await;
+        let status = status(other).await;
+        assert_eq!(status["live"]["version"], "1.0.0", "{status}");
+        let shown = status["gateways"].as_array().expect("a list");
+        assert_eq!(shown.len(), 2, "{status}");
+        for gateway in shown {
+            assert!(gateway["staged"]["took_ms"].is_u64() && gateway["staged"].get("failure").is_none(), "{status}");
+        }
+        // Who comes later serves it, too, with nothing in its folder.
+        let late = gateway(&store, &partner);
+        assert_eq!(version(&late).await.as_deref(), Some("1.0.0"));
+
+        let next = other.upload(&component(safety_first_contract())).await;
+        assert_eq!((next.status, &next.body["live"]), (201, &json!(true)), "{next:?}");
+        serves(&[one, other, &late], Some("1.0.1")).await;
+        let first = loaded.body["digest"].as_str().expect("a digest");
+        let back = late.admin_post(&format!("/contracts/{first}/activate")).await;
+        assert_eq!((back.status, &back.body["live"]), (200, &json!(true)), "{back:?}");
+        serves(&[one, other, &late], Some("1.0.0")).await;
+        let out = one.call("DELETE", &format!("/api/v1/admin/intents/{INTENT}"), Some(one.admin_token()), None).await;
+        assert_eq!(out.status, 204, "{out:?}");
+        serves(&[one, other, &late], None).await;
+        let entries = one.admin_get(&format!("/audit?subject={INTENT}&limit=100")).await;
+        let actions: Vec<&str> = entries["entries"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|entry| entry["action"].as_str())
+            .collect();
+        let asked = ["contract.asked_for", "contract.went_live"];
+        let expected: Vec<&str> = [&["contract.loaded"][..], &asked, &["contract.loaded"], &asked, &asked]
+            .concat()
+            .into_iter()
+            .chain(["contract.left_service"])
+            .collect();
+        assert_eq!(actions, expected, "{}", store.engine);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_gateway_is_waited_for_until_its_lease_ends_and_follows_when_it_wakes() {
+    let Some(store) = postgres() else { return };
+    let partner = Scripted::with_slots(honest_slots().await.into()).await.entry("scripted");
+    let (one, frozen) = (gateway(&store, &partner), gateway(&store, &partner));
+    all_know(&[&one, &frozen], 2).await;
+    one.upload(&component(ac_contract())).await;
+    serves(&[&one, &frozen], Some("1.0.0")).await;
+    frozen.server.freeze();
+    let next = one.upload(&component(safety_first_contract())).await;
+    assert_eq!((next.status, &next.body["live"]), (201, &json!(true)), "{next:?}");
+    frozen.server.wake();
+    serves(&[&one, &frozen], Some("1.0.1")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_cannot_make_a_version_ready_holds_it_up_and_says_why() {
+    let Some(store) = postgres() else { return };
+    let partner = Scripted::with_slots(honest_slots().await.into()).await.entry("scripted");
+    let one = gateway(&store, &partner);
+    // An instance may have less memory there than the contract begins with.
+    let lease_ms = LEASE.as_millis();
+    let small = Gateway::start(&GatewayOptions {
+        partners: vec![partner.clone()],
+        extra: format!(
+            "[sandbox]\nmemory_max_bytes = 2097152\n[fleet]\nlease_ms = {lease_ms}\n{}",
+            settings(Some(&store.url), NO_SMTP)
+        ),
+        ..GatewayOptions::default()
+    });
+    all_know(&[&one, &small], 2).await;
+    let loaded = one.upload(&with_more_memory(component(ac_contract()))).await;
+    assert_eq!((loaded.status, &loaded.body["live"]), (201, &json!(false)), "{loaded:?}");
+    let waited_for = &loaded.body["waits_for"];
+    assert_eq!(waited_for.as_array().map(Vec::len), Some(1), "{loaded:?}");
+    assert_eq!(waited_for[0]["failure"]["code"], "COMPILE_FAILED", "{loaded:?}");
+    assert_eq!(version(&one).await, None);
+    let shown = status(&small).await;
+    assert_eq!(shown["coming"]["version"], "1.0.0", "{shown}");
+
+    // Somebody decides: it serves where it can.
+    let digest = loaded.body["digest"].as_str().expect("a digest");
+    let forced = one.admin_post(&format!("/contracts/{digest}/activate?at_once=true")).await;
+    assert_eq!((forced.status, &forced.body["live"]), (200, &json!(true)), "{forced:?}");
+    assert_eq!(version(&one).await.as_deref(), Some("1.0.0"));
+    assert_eq!(version(&small).await, None);
+    let missing = small.admin_get("/contracts").await["missing"][0].clone();
+    assert_eq!((&missing["digest"], &missing["ought_to_serve"]), (&json!(digest), &json!(true)), "{missing}");
+
+    // What waits can be given up.
+    let next = one.upload(&with_more_memory(component(safety_first_contract()))).await;
+    assert_eq!(next.body["live"], false, "{next:?}");
+    let path = format!("/api/v1/admin/intents/{INTENT}/coming");
+    let withdrawn = one.call("DELETE", &path, Some(one.admin_token()), None).await;
+    assert_eq!(withdrawn.status, 204, "{withdrawn:?}");
+    let again = one.call("DELETE", &path, Some(one.admin_token()), None).await;
+    assert_eq!((again.status, &again.body["error"]["code"]), (404, &json!("NOT_FOUND")));
+    assert!(status(&one).await.get("coming").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn changes_under_load_fail_no_search_at_any_gateway() {
+    let Some(store) = postgres() else { return };
+    let partner = Scripted::with_slots(honest_slots().await.into()).await.entry("scripted");
+    let gateways: [Arc<Gateway>; 3] = std::array::from_fn(|_| Arc::new(gateway(&store, &partner)));
+    let [one, two, three] = &gateways;
+    all_know(&[one, two, three], 3).await;
+    let mut digests = Vec::new();
+    for path in [ac_contract(), safety_first_contract()] {
+        let loaded = one.upload(&component(path)).await;
+        assert_eq!(loaded.body["live"], true, "{loaded:?}");
+        digests.push(loaded.body["digest"].as_str().expect("a digest").to_owned());
+    }
+    serves(&[one, two, three], Some("1.0.1")).await;
+    let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let clients: Vec<_> = gateways
+        .iter()
+        .map(|gateway| {
+            let (gateway, stop, answered) = (gateway.clone(), stop.clone(), answered.clone());
+            tokio::spawn(async move {
+                let mut versions = BTreeMap::<String, usize>::new();
+                while !stop.load(Ordering::Relaxed) {
+                    let answer = gateway.found(&request()).await;
+                    let version = answer["contract"]["version"].as_str().expect("a version").to_owned();
+                    *versions.entry(version).or_default() += 1;
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+                versions
+            })
+        })
+        .collect();
+    for swap in 0..SWAPS {
+        let asked = &gateways[swap % gateways.len()];
+        let answer = asked.admin_post(&format!("/contracts/{}/activate", digests[swap % 2])).await;
+        assert_eq!((answer.status, &answer.body["live"]), (200, &json!(true)), "swap {swap}: {answer:?}");
+        let wanted = if swap % 2 == 0 { "1.0.0" } else { "1.0.1" };
+        serves(&[one, two, three], Some(wanted)).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        let versions = client.await.expect("no search failed");
+        assert_eq!(versions.len(), 2, "both versions were met: {versions:?}");
+    }
+    // From the change until it served: the announcement, and not the look every second.
+    let status = status(one).await;
+    for gateway in status["gateways"].as_array().expect("a list") {
+        let took = Duration::from_millis(gateway["serving"]["took_ms"].as_u64().expect("a time"));
+        assert!(took < Duration::from_secs(10), "{status}");
+    }
+}
