@@ -89,7 +89,7 @@ pub(crate) async fn all_know(gateways: &[&Gateway], count: usize) {
     }
 }
 
-async fn metrics(gateway: &Gateway) -> String {
+pub(crate) async fn metrics(gateway: &Gateway) -> String {
     let answer = gateway.call("GET", "/api/v1/admin/metrics", Some(gateway.admin_token()), None).await;
     answer.body.as_str().expect("a text").to_owned()
 }

@@ -224,6 +224,9 @@ impl Catalogue {
         // Their components stay: what was judged under them may be looked at again.
         let evicted = entry.value.shrink(self.setup.versions_kept, doing.at_ms);
         names::release(self.store(), &mut change, &entry.value, &evicted).await?;
+        for gone in entry.value.forget_retired(Timestamp::EPOCH) {
+            component::remove(self.store(), &mut change, gone.digest).await?;
+        }
         let of_entry = change_of(&entry, events);
         change.writes.extend(of_entry.writes);
         change.audit.extend(of_entry.audit);

@@ -5,26 +5,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use futures_util::lock::Mutex as AsyncMutex;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::{Contract, Contracts};
 
 use crate::service::Catalogue;
 
 /// Retired versions that are held ready, the one that was asked for last first.
-const HELD_MAX: usize = 4;
+const HELD_MAX: usize = 16;
 
 /// What serves, and what has served.
 pub struct CataloguedContracts {
     serving: Arc<dyn Contracts>,
     catalogue: Arc<Catalogue>,
     retired: Mutex<Vec<Arc<dyn Contract>>>,
+    /// Held while one is made ready: whoever asks for the same meanwhile waits, and so does whoever asks for another, for each may
+    /// have to be compiled.
+    fetching: AsyncMutex<()>,
 }
 
 impl CataloguedContracts {
     /// What serves is `serving`'s to say.
     #[must_use]
     pub fn new(serving: Arc<dyn Contracts>, catalogue: Arc<Catalogue>) -> Arc<Self> {
-        Arc::new(Self { serving, catalogue, retired: Mutex::default() })
+        Arc::new(Self { serving, catalogue, retired: Mutex::default(), fetching: AsyncMutex::default() })
     }
 
     async fn find(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
@@ -32,8 +36,11 @@ impl CataloguedContracts {
         if held.is_some() {
             return held;
         }
-        let fetched = self.catalogue.fetch_retired(digest).await?;
-        self.hold(digest, Some(fetched))
+        let _fetching = self.fetching.lock().await;
+        match self.hold(digest, None) {
+            Some(held) => Some(held),
+            None => self.hold(digest, Some(self.catalogue.fetch_retired(digest).await?)),
+        }
     }
 
     /// Puts a held version, or a new one, to the front.
@@ -58,6 +65,10 @@ impl Contracts for CataloguedContracts {
 
     fn find_retired(&self, digest: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
         self.find(digest).boxed()
+    }
+
+    fn is_stale(&self) -> bool {
+        self.catalogue.is_stale()
     }
 
     fn all(&self) -> Vec<Arc<dyn Contract>> {

@@ -13,8 +13,9 @@ use intent_gateway_domain::versions::{
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-/// Retired versions of an intent that are kept; the first go first.
+/// Retired versions of an intent that are kept, and bytes of their components; the first go first.
 const RETIRED_MAX: usize = 500;
+const RETIRED_MAX_BYTES: usize = 512 * 1024 * 1024;
 
 /// The feed that tells of every change of every entry.
 pub(crate) const FEED: &str = "contracts";
@@ -252,9 +253,15 @@ impl Entry {
         evicted
     }
 
-    /// Forgets versions that were retired before a time, and the first ones beyond a bound.
+    /// Forgets versions that were retired before a time, and the first ones beyond the bounds.
     pub fn forget_retired(&mut self, before: Timestamp) -> Vec<RetiredVersion> {
-        let excess = self.retired.len().saturating_sub(RETIRED_MAX);
+        let mut bytes = 0_usize;
+        let fits = |version: &&RetiredVersion| {
+            bytes = bytes.saturating_add(version.component_bytes);
+            bytes <= RETIRED_MAX_BYTES
+        };
+        let kept = self.retired.iter().rev().take(RETIRED_MAX).take_while(fits).count();
+        let excess = self.retired.len() - kept;
         let is_over = |(at, version): (usize, &RetiredVersion)| at < excess || version.retired_at_ms < before;
         let over: Vec<_> = self
             .retired
@@ -440,5 +447,16 @@ mod tests {
         assert!(entry.forget_retired(Timestamp::from_ms(10)).is_empty());
         assert_eq!(entry.forget_retired(Timestamp::from_ms(11)).len(), 1);
         assert_eq!(entry.numbered(&Version::new(1, 0, 0)), None);
+    }
+
+    #[test]
+    fn retired_versions_take_only_so_much_room() {
+        let mut entry = entry(6);
+        for (version, bytes) in entry.versions.iter_mut().zip([1, 1, RETIRED_MAX_BYTES - 1, 1]) {
+            version.component_bytes = bytes;
+        }
+        entry.shrink(2, Timestamp::from_ms(10));
+        let gone = entry.forget_retired(Timestamp::EPOCH);
+        assert_eq!(gone.iter().map(|version| version.version.minor).collect::<Vec<_>>(), [0, 1]);
     }
 }

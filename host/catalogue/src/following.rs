@@ -162,6 +162,7 @@ impl Catalogue {
     }
 
     async fn read_changes(&self) -> Result<(), StoreError> {
+        let asked_at_ms = self.setup.fleet.elapsed_ms();
         loop {
             let after = self.view().seen;
             let page = changed::<Entry>(self.store(), Changed { feeds: &[FEED], after, limit: PAGE }).await?;
@@ -181,6 +182,7 @@ impl Catalogue {
                 self.is_dirty.store(true, Ordering::Release);
             }
             if is_last {
+                self.read_at_ms.store(asked_at_ms, Ordering::Relaxed);
                 return Ok(());
             }
         }

@@ -1,7 +1,7 @@
 //! The catalogue as a gateway has it, and what can be read of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
@@ -36,6 +36,8 @@ pub struct CatalogueSetup {
     pub timer: Arc<dyn Timer>,
     /// Versions of an intent that are kept ready.
     pub versions_kept: usize,
+    /// For how long this gateway serves what it last heard is to serve, milliseconds.
+    pub max_stale_ms: u64,
 }
 
 /// Which versions of contracts there are, and which of them serves, as this gateway knows it.
@@ -46,6 +48,8 @@ pub struct Catalogue {
     pub(crate) applying: AsyncMutex<()>,
     /// What is known has changed and does not serve yet.
     pub(crate) is_dirty: AtomicBool,
+    /// When the catalogue was last read, by the clock that nobody sets.
+    pub(crate) read_at_ms: AtomicU64,
     /// What was there at the start serves.
     pub(crate) has_started: AtomicBool,
     /// Components that were examined and are not in an entry yet.
@@ -64,6 +68,7 @@ impl Catalogue {
             view: Mutex::default(),
             applying: AsyncMutex::default(),
             is_dirty: AtomicBool::new(false),
+            read_at_ms: AtomicU64::new(0),
             has_started: AtomicBool::new(false),
             held: Mutex::default(),
             rows: AsyncMutex::default(),
@@ -90,6 +95,14 @@ impl Catalogue {
         let Some(own) = self.own() else { return Ok(None) };
         let live = self.setup.leases.live().await?;
         Ok(live.iter().any(|other| other.gateway.run != own.run).then_some(live))
+    }
+
+    /// Whether the catalogue could not be read for so long that nobody is to be served any more: what is live may have been
+    /// replaced or taken out.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        let since_ms = self.setup.fleet.elapsed_ms().saturating_sub(self.read_at_ms.load(Ordering::Relaxed));
+        since_ms > self.setup.max_stale_ms
     }
 
     /// The intents that this gateway ought to serve and does not, in their order: those whose version cannot be made ready, and

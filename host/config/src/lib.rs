@@ -358,17 +358,38 @@ impl AuthSection {
 }
 
 /// Where contracts come from.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContractsSection {
     /// Folder that is watched for `*.wasm`.
     pub dir: Option<PathBuf>,
+    /// For how long a gateway that cannot read the catalogue serves what it last heard is to serve.
+    max_stale_minutes: u64,
+}
+
+/// Most minutes of `contracts.max_stale_minutes`: a week.
+const MAX_STALE_MAX_MINUTES: u64 = 7 * 24 * 60;
+
+impl Default for ContractsSection {
+    fn default() -> Self {
+        Self { dir: None, max_stale_minutes: 60 }
+    }
 }
 
 impl ContractsSection {
+    /// For how long a gateway that cannot read the catalogue serves on, milliseconds.
+    #[must_use]
+    pub fn max_stale_ms(&self) -> u64 {
+        self.max_stale_minutes * 60_000
+    }
+
     fn check(&self, problems: &mut Vec<String>) {
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
             problems.push(format!("`contracts.dir` is `{}`, which is no folder; create it first", dir.display()));
+        }
+        if !(1..=MAX_STALE_MAX_MINUTES).contains(&self.max_stale_minutes) {
+            let stale = self.max_stale_minutes;
+            problems.push(format!("`contracts.max_stale_minutes` is {stale}; expected 1 to {MAX_STALE_MAX_MINUTES}"));
         }
     }
 }

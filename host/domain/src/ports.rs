@@ -110,6 +110,12 @@ pub trait Contracts: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
+    /// Whether what is live here may have been replaced or taken out elsewhere, for so long that nobody is to be served by it any
+    /// more.
+    fn is_stale(&self) -> bool {
+        false
+    }
+
     /// All live versions of one snapshot, sorted by intent.
     fn all(&self) -> Vec<Arc<dyn Contract>>;
 

@@ -271,6 +271,7 @@ async fn start_contracts(
         clock: clock.clone(),
         timer: Arc::new(RuntimeTimer),
         versions_kept: config.sandbox.versions_kept_per_intent,
+        max_stale_ms: config.contracts.max_stale_ms(),
     });
     let starting = async {
         let (state_dir, now) = (config.state_dir.clone(), clock.now());

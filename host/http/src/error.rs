@@ -342,11 +342,16 @@ impl From<Code> for Refusal {
     }
 }
 
+/// For the log.
+pub(crate) const STALE: &str =
+    "the catalogue of contracts could not be read for longer than `contracts.max_stale_minutes`";
+
 impl From<PinnedFailure<SearchError>> for Refusal {
     fn from(failed: PinnedFailure<SearchError>) -> Self {
         let descriptor = failed.contract.as_ref().map(|contract| contract.descriptor());
         match failed.error {
             SearchError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
+            SearchError::Stale => Self::new(Code::StoreUnavailable).internal(STALE),
             SearchError::Refused(refusal) => Self::of_contract(refusal, descriptor),
             SearchError::Overloaded { wait_ms } => {
                 let refused = Self::new(Code::Overloaded).internal("no place for a call to any of the partners");

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::body::JSON;
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{Code, ErrorBody, Refusal, STALE};
 use crate::wire;
 
 /// A proxy stands in front that the configuration does not name.
@@ -63,19 +63,22 @@ async fn live() -> Result<Response, Refusal> {
 
 /// Says whether the process should get traffic, and what is not as it should be.
 ///
-/// A store that is down is shown and is no reason to take a gateway out: searches are served without it, and it is the same store
-/// for all gateways, so that nobody would be left.
+/// A store that is down is shown and is no reason to take a gateway out: searches are served without it, for as long as
+/// `contracts.max_stale_minutes` says, and it is the same store for all gateways, so that nobody would be left.
 #[utoipa::path(
     get, path = "/ready", tag = "operations",
     security(()),
     responses(
         (status = 200, description = "It should: at least one contract is live", body = Readiness),
-        (status = 503, description = "`NO_LIVE_CONTRACT`, or `DRAINING` from the announcement of a shutdown on", body = ErrorBody),
+        (status = 503, description = "`NO_LIVE_CONTRACT`, `STORE_UNAVAILABLE` where it has been unknown for too long which contracts are to serve, or `DRAINING` from the announcement of a shutdown on", body = ErrorBody),
     )
 )]
 async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     if app.leaving.is_cancelled() {
         return Err(Code::Draining.into());
+    }
+    if app.searcher.contracts.is_stale() {
+        return Err(Refusal::new(Code::StoreUnavailable).internal(STALE));
     }
     let live_intents = app.searcher.contracts.all().len();
     if live_intents == 0 {

@@ -18,7 +18,7 @@ use crate::App;
 use crate::acting::Asking;
 use crate::body::{Json, JsonText};
 use crate::connections::Answering;
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{Code, ErrorBody, Refusal, STALE};
 use crate::naming::NamedIntent;
 use crate::streams;
 use crate::wire;
@@ -84,6 +84,9 @@ async fn classify(
     State(app): State<Arc<App>>,
     Json(ClassifyRequest { utterance, locale }): Json<ClassifyRequest>,
 ) -> Result<Response, Refusal> {
+    if app.searcher.contracts.is_stale() {
+        return Err(Refusal::new(Code::StoreUnavailable).internal(STALE));
+    }
     let classified = classify_utterance(&*app.searcher.contracts, &utterance, &locale).await;
     wire::json(StatusCode::OK, &classified, wire::SMALL_BYTES)
 }

@@ -1,5 +1,6 @@
 //! A catalogue of contracts that a test changes as it goes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use intent_gateway_domain::classify::CueIndex;
@@ -8,7 +9,7 @@ use intent_gateway_domain::ports::{Contract, Contracts};
 
 /// Loaded versions, of which at most one is live for each intent.
 #[derive(Default)]
-pub struct Catalogue(Mutex<Versions>);
+pub struct Catalogue(Mutex<Versions>, AtomicBool);
 
 struct Versions {
     loaded: Vec<Arc<dyn Contract>>,
@@ -65,6 +66,11 @@ impl Catalogue {
         versions.index();
     }
 
+    /// From here on it has not been known for too long what is live, or it is known again.
+    pub fn set_stale(&self, is_stale: bool) {
+        self.1.store(is_stale, Ordering::Relaxed);
+    }
+
     fn versions(&self) -> MutexGuard<'_, Versions> {
         self.0.lock().expect("no test panics in it")
     }
@@ -83,6 +89,10 @@ impl Contracts for Catalogue {
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         self.versions().loaded.iter().find(|contract| contract.digest() == digest).cloned()
+    }
+
+    fn is_stale(&self) -> bool {
+        self.1.load(Ordering::Relaxed)
     }
 
     fn all(&self) -> Vec<Arc<dyn Contract>> {

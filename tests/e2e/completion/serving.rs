@@ -128,6 +128,7 @@ async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox
         // Nobody waits: it is alone.
         timer: TestClock::at(0),
         versions_kept: SandboxConfig::default().versions_kept_per_intent,
+        max_stale_ms: u64::MAX,
     });
     catalogue.start().await.expect("the store answers");
     let looked_through = CancellationToken::new();

@@ -2,7 +2,7 @@
 
 use futures_executor::block_on;
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::ports::{ContractAdmin as _, find_version};
+use intent_gateway_domain::ports::{ContractAdmin as _, Contracts as _, find_version};
 use intent_gateway_domain::store::StoreTrouble;
 use intent_gateway_domain::versions::{ContractAdminError, GoLive, VersionAct};
 
@@ -11,7 +11,7 @@ use intent_gateway_testing::contract::ScriptedContract;
 
 use crate::CataloguedContracts;
 
-use super::world::{INTENT, World, code, digest, version};
+use super::world::{INTENT, MAX_STALE_MS, World, code, digest, version};
 
 fn actions(world: &World) -> Vec<String> {
     world.store.log().into_iter().map(|entry| entry.action).collect()
@@ -179,4 +179,23 @@ fn a_component_that_is_gone_from_the_store_is_taken_from_the_folder() {
     // Handed in again, the store has it, too.
     node.load(&version("1.0.0")).expect("it is known");
     assert_eq!(world.start("d").live(), Some(loaded));
+}
+
+#[test]
+fn who_is_cut_off_serves_for_so_long_and_no_longer() {
+    let world = World::new();
+    let node = world.start("a");
+    let loaded = node.load(&version("1.0.0")).expect("it loads").version.digest;
+    let contracts = CataloguedContracts::new(Catalogue::of::<ScriptedContract>([]), node.catalogue.clone());
+    world.store.set_down(true);
+    world.clock.advance(MAX_STALE_MS);
+    assert!(block_on(node.catalogue.turn()).is_err());
+    assert!(!contracts.is_stale());
+    world.clock.advance(1);
+    assert!(contracts.is_stale());
+    // What served is still there: a report or a replay may ask for it.
+    assert_eq!(node.live(), Some(loaded));
+    world.store.set_down(false);
+    node.turn();
+    assert!(!contracts.is_stale());
 }

@@ -25,6 +25,7 @@ use crate::{Catalogue, CatalogueSetup};
 
 pub(super) const INTENT: &str = "test.find_things";
 pub(super) const LEASE_MS: u64 = 10_000;
+pub(super) const MAX_STALE_MS: u64 = 3_600_000;
 
 /// Examines components of the form `intent version aliases…`.
 #[derive(Default)]
@@ -159,6 +160,7 @@ impl World {
             clock: self.clock.clone(),
             timer: self.clock.clone(),
             versions_kept: 3,
+            max_stale_ms: MAX_STALE_MS,
         });
         let node = Node { catalogue, runtime, fleet, gateway, leases: self.leases.clone() };
         node.renew(true);

@@ -25,7 +25,7 @@ use crate::support::{INTENT, NOW_MS};
 /// Takes any component but one of the text `bad`, and remembers what it was asked. The real one compiles components;
 /// nobody but these tests needs another.
 pub(crate) struct FakeAdmin {
-    contracts: Arc<Catalogue>,
+    pub(crate) contracts: Arc<Catalogue>,
     pub(crate) loads: Mutex<Vec<(usize, LoadOrder)>>,
     /// Who activated or unloaded.
     pub(crate) actors: Mutex<Vec<Actor>>,

@@ -442,3 +442,23 @@ async fn a_request_that_takes_too_long_is_answered_in_time() {
     let answer = search(&gateway, &json!({ "mode": "forever" })).await;
     assert_eq!(answer.refusal(), refused(504, "TIMEOUT"));
 }
+
+#[tokio::test]
+async fn a_gateway_that_has_not_heard_of_the_catalogue_for_too_long_serves_nobody() {
+    let gateway = Gateway::new().await;
+    gateway.admin.contracts.set_stale(true);
+    let call = "/api/v1/intents/test.find_things/tools/book_thing";
+    let body = json!({ "reference": "opt_x", "arguments": {} }).to_string();
+    for ask in [
+        Ask::json(SEARCH, "{}"),
+        Ask::json("/api/v1/classify", json!({ "utterance": "a thing" }).to_string()),
+        Ask::json(call, body),
+    ] {
+        let answer = gateway.call(ask.role(Role::Orchestrator)).await;
+        assert_eq!(answer.refusal(), refused(503, "STORE_UNAVAILABLE"));
+        assert!(answer.headers.contains_key("retry-after"));
+    }
+    assert_eq!(gateway.call(Ask::get("/ready")).await.refusal(), refused(503, "STORE_UNAVAILABLE"));
+    gateway.admin.contracts.set_stale(false);
+    assert_eq!(gateway.call(Ask::get("/ready")).await.status, StatusCode::OK);
+}

@@ -46,7 +46,7 @@ use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{Contracts, Evidence, Journal, PartnerDirectory, Timer};
 use intent_gateway_domain::progress::Listener;
-use intent_gateway_domain::store::Store;
+use intent_gateway_domain::store::{Store, StoreTrouble};
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_domain::user::Asker;
@@ -194,10 +194,21 @@ impl Caller {
     /// # Errors
     /// [`CallError`]; for those that come before the call, the partner was not asked.
     pub async fn call(&self, request: CallRequest<'_>) -> Result<CallOutcome, PinnedFailure<CallError>> {
+        self.require_fresh()?;
         let (contract, reference) = self.pin(&request).await.ok_or_else(|| invalid_intent(&request))?;
         let outcome = self.run(contract.clone(), reference, request).await;
         count(&contract, request.tool, outcome.as_ref());
         outcome.map_err(|error| PinnedFailure { contract: Some(contract), error })
+    }
+
+    /// Whether it is known which contracts are to serve.
+    fn require_fresh(&self) -> Result<(), PinnedFailure<CallError>> {
+        if !self.contracts.is_stale() {
+            return Ok(());
+        }
+        let what = "it has not been known for too long which contract is to serve".to_owned();
+        let trouble = StoreTrouble::Unavailable;
+        Err(PinnedFailure::without_contract(CallError::Store { trouble, answered: false, what }))
     }
 
     /// Whether an order may be followed: the tool is a track tool, and nothing stands against calling it.
@@ -205,6 +216,7 @@ impl Caller {
     /// # Errors
     /// [`CallError`], as a call of the tool would give it before the partner is asked.
     pub(crate) async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), PinnedFailure<CallError>> {
+        self.require_fresh()?;
         let (contract, reference) = self.pin(&request).await.ok_or_else(|| invalid_intent(&request))?;
         let checked = match self.prepare(contract.clone(), reference, request).await {
             Ok(call) => check_followable(call),

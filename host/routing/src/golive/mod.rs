@@ -161,6 +161,8 @@ fn unfit(error: SearchError, sample: usize) -> GoLiveError {
         SearchError::Overloaded { wait_ms } => {
             GoLiveError::Contract { sample, fault: ContractFault::Busy(wait_ms.unwrap_or_default()) }
         }
+        // Its one contract is at hand, and is never stale.
+        SearchError::Stale => GoLiveError::Contract { sample, fault: ContractFault::Busy(0) },
         SearchError::InvalidIntent(intent) => {
             let fault = ContractFault::InvalidOutput(format!("it does not serve its own intent `{intent}`"));
             GoLiveError::Contract { sample, fault }

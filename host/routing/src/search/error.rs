@@ -9,6 +9,9 @@ pub enum SearchError {
     /// No live contract of that name.
     #[error("there is no intent `{0}`")]
     InvalidIntent(String),
+    /// This gateway has not heard for too long which contract is to serve.
+    #[error("it has not been known for too long which contract is to serve")]
+    Stale,
     /// The contract refused the request.
     #[error("the request was refused with {}", .0.code)]
     Refused(Refusal),

@@ -113,6 +113,9 @@ impl Searcher {
 
     /// Takes the live version of an intent, which serves the search to its end.
     fn pin(&self, intent: &str) -> Result<PinnedContract, PinnedFailure<SearchError>> {
+        if self.contracts.is_stale() {
+            return Err(PinnedFailure::without_contract(SearchError::Stale));
+        }
         let unknown = || PinnedFailure::without_contract(SearchError::InvalidIntent(intent.to_owned()));
         self.contracts.live(intent).map(PinnedContract).ok_or_else(unknown)
     }
@@ -143,7 +146,9 @@ fn count(contract: &PinnedContract, outcome: Result<&SearchOutcome, &SearchError
     let outcome = match outcome {
         Ok(outcome) if outcome.options.is_empty() => telemetry::Outcome::Empty,
         Ok(_) => telemetry::Outcome::Ok,
-        Err(SearchError::InvalidIntent(_) | SearchError::Refused(_)) => telemetry::Outcome::Refused,
+        Err(SearchError::InvalidIntent(_) | SearchError::Stale | SearchError::Refused(_)) => {
+            telemetry::Outcome::Refused
+        }
         Err(SearchError::Overloaded { .. } | SearchError::Contract(ContractFault::Busy(_))) => {
             telemetry::Outcome::Overloaded
         }

@@ -268,3 +268,13 @@ fn nobody_is_told_that_there_is_nothing_when_the_gateway_had_no_place_for_the_ca
     let outcome = searched(&[("alpha", down()), ("beta", down())]).expect("searched");
     assert_eq!(outcome.code.as_deref(), Some(NO_PARTNER_ANSWERED));
 }
+
+#[test]
+fn nobody_is_served_where_it_has_been_unknown_for_too_long_which_contract_is_to_serve() {
+    let world = World::of(&[("alpha", things(json!([{"id": "a1"}])))]);
+    world.catalogue.set_stale(true);
+    assert!(matches!(world.search(&json!({})), Err(SearchError::Stale)));
+    assert!(world.partners.take_calls().is_empty(), "nobody was called");
+    world.catalogue.set_stale(false);
+    assert_eq!(ids(&world.search(&json!({})).expect("searched")), ["a1"]);
+}
