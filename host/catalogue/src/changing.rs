@@ -402,7 +402,7 @@ impl Catalogue {
             self.is_dirty.store(true, std::sync::atomic::Ordering::Release);
         }
         // A gateway that cannot reach its store must still stop a failing version.
-        self.apply_known().await;
+        self.publish().await;
         self.failures.note(LoadFailure {
             at_ms: self.setup.clock.now(),
             origin: failed.origin.clone(),

@@ -111,10 +111,10 @@ impl Catalogue {
             } else {
                 match select(either, staging.next()).await {
                     Either::Left((Either::Right((count, _)), _)) => seen = count,
-                    Either::Left(_) => {}
-                    Either::Right((done, _)) => {
-                        under_way.remove(&done.unwrap_or(Digest::from_bytes([0; 32])));
+                    Either::Right((Some(done), _)) => {
+                        under_way.remove(&done);
                     }
+                    Either::Left(_) | Either::Right((None, _)) => {}
                 }
             }
         }
@@ -149,16 +149,9 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError`].
     pub(crate) async fn apply(&self) -> Result<(), StoreError> {
-        let _applying = self.applying.lock().await;
         self.read_changes().await?;
         self.publish().await;
         Ok(())
-    }
-
-    /// The same without the store.
-    pub(crate) async fn apply_known(&self) {
-        let _applying = self.applying.lock().await;
-        self.publish().await;
     }
 
     async fn read_changes(&self) -> Result<(), StoreError> {
@@ -176,8 +169,7 @@ impl Catalogue {
                     {
                         view.failed.remove(&coming.digest);
                     }
-                    view.entries.insert(entry.intent.clone(), entry);
-                    view.seen = number;
+                    view.insert(number, entry);
                 }
                 self.is_dirty.store(true, Ordering::Release);
             }
@@ -188,8 +180,9 @@ impl Catalogue {
         }
     }
 
-    /// Lets serve what is wanted and ready. Called with `applying` held.
-    async fn publish(&self) {
+    /// Lets serve what is wanted and ready. It asks nothing of the store, so it waits for no read of it.
+    pub(crate) async fn publish(&self) {
+        let _publishing = self.publishing.lock().await;
         if !self.is_dirty.load(Ordering::Acquire) {
             return;
         }

@@ -44,8 +44,8 @@ pub struct CatalogueSetup {
 pub struct Catalogue {
     pub(crate) setup: CatalogueSetup,
     view: Mutex<View>,
-    /// Held from reading what has changed until it serves.
-    pub(crate) applying: AsyncMutex<()>,
+    /// Held while what is wanted and ready is published.
+    pub(crate) publishing: AsyncMutex<()>,
     /// What is known has changed and does not serve yet.
     pub(crate) is_dirty: AtomicBool,
     /// When the catalogue was last read, by the clock that nobody sets.
@@ -66,7 +66,7 @@ impl Catalogue {
         Arc::new(Self {
             setup,
             view: Mutex::default(),
-            applying: AsyncMutex::default(),
+            publishing: AsyncMutex::default(),
             is_dirty: AtomicBool::new(false),
             read_at_ms: AtomicU64::new(0),
             has_started: AtomicBool::new(false),

@@ -17,6 +17,8 @@ pub(crate) struct View {
     /// The number of the latest change of the catalogue that it holds.
     pub(crate) seen: u64,
     pub(crate) entries: BTreeMap<IntentId, Entry>,
+    /// The number of each entry's change.
+    numbers: BTreeMap<IntentId, u64>,
     /// Versions that are ready here. A version that was examined for an upload is among them before it is in an entry.
     pub(crate) ready: HashMap<Digest, Ready>,
     /// Those that could not be made ready here.
@@ -52,6 +54,16 @@ pub(crate) struct TakenOut {
 }
 
 impl View {
+    /// Takes an entry as a change left it. What was read before and comes later is old news.
+    pub(crate) fn insert(&mut self, number: u64, entry: Entry) {
+        self.seen = self.seen.max(number);
+        let last = self.numbers.entry(entry.intent.clone()).or_default();
+        if number > *last {
+            *last = number;
+            self.entries.insert(entry.intent.clone(), entry);
+        }
+    }
+
     pub(crate) fn is_ready(&self, digest: Digest) -> bool {
         self.ready.contains_key(&digest)
     }
@@ -138,5 +150,23 @@ impl View {
             |digest: &Digest| kept(*digest) || entries.values().any(|entry| entry.version(*digest).is_some());
         self.ready.retain(|digest, _| is_known(digest));
         self.failed.retain(|digest, _| is_known(digest));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_before_and_comes_later_is_old_news() {
+        let intent = IntentId::parse("test.things").expect("an intent");
+        let live = Digest::of(b"live");
+        let entry = |live| Entry { live, ..Entry::new(intent.clone()) };
+        let mut view = View::default();
+        view.insert(12, entry(Some(live)));
+        view.insert(11, entry(None));
+        assert_eq!((view.seen, view.entries[&intent].live), (12, Some(live)));
+        view.insert(13, entry(None));
+        assert_eq!((view.seen, view.entries[&intent].live), (13, None));
     }
 }

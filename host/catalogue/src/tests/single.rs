@@ -1,6 +1,7 @@
 //! A gateway that is alone.
 
 use futures_executor::block_on;
+use futures_util::FutureExt as _;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::ports::{ContractAdmin as _, Contracts as _, find_version};
 use intent_gateway_domain::store::StoreTrouble;
@@ -70,6 +71,24 @@ fn a_failing_version_gives_way_while_the_store_is_down_and_stays_so_when_it_is_b
     assert_eq!(world.start("b").live(), Some(first), "the store knows");
     // Nothing is left to go back to.
     block_on(node.catalogue.roll_back(first, 5));
+    assert_eq!(node.live(), Some(first));
+}
+
+#[test]
+fn a_failing_version_gives_way_while_the_store_does_not_answer() {
+    let world = World::new();
+    let node = world.start("a");
+    let first = node.load(&version("1.0.0")).expect("it loads").version.digest;
+    let second = node.load(&version("1.1.0")).expect("it loads").version.digest;
+    world.store.hold_reads();
+    let mut following = node.catalogue.turn().boxed();
+    assert!((&mut following).now_or_never().is_none(), "it waits for the store");
+    let mut rolling_back = node.catalogue.roll_back(second, 5).boxed();
+    assert!((&mut rolling_back).now_or_never().is_none(), "so does the record of it");
+    assert_eq!(node.live(), Some(first));
+    world.store.release_reads();
+    block_on(rolling_back);
+    block_on(following).expect("the store answers");
     assert_eq!(node.live(), Some(first));
 }
 
