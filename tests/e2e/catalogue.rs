@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use test_servers::soak;
 
 use crate::fleet::{LEASE, NO_SMTP, SharedStore, all_know, metrics, postgres, sqlite};
 use crate::harness::{Gateway, GatewayOptions, PartnerEntry, ac_contract, eventually, request, safety_first_contract};
@@ -15,8 +16,8 @@ use crate::scripted::Scripted;
 use crate::search::honest_slots;
 
 const INTENT: &str = "auto.book_ac_service";
-/// Changes of what is live, under load.
-const SWAPS: usize = 30;
+/// Changes of what is live, under load: in every run, and in a soak.
+const SWAPS: [usize; 2] = [30, 300];
 
 /// A gateway with a folder of its own that has no contract.
 fn gateway(store: &SharedStore, partner: &PartnerEntry) -> Gateway {
@@ -205,7 +206,8 @@ async fn changes_under_load_fail_no_search_at_any_gateway() {
             })
         })
         .collect();
-    for swap in 0..SWAPS {
+    let [short, long] = SWAPS;
+    for swap in 0..soak::choose(short, long) {
         let asked = &gateways[swap % gateways.len()];
         let answer = asked.admin_post(&format!("/contracts/{}/activate", digests[swap % 2])).await;
         assert_eq!((answer.status, &answer.body["live"]), (200, &json!(true)), "swap {swap}: {answer:?}");
