@@ -1,7 +1,7 @@
 //! What the platform team changes: loads, activates, withdraws and unloads; and what a gateway changes of itself when a version keeps
 //! failing.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::steps::{self, Contended, Proposal};
-use intent_gateway_domain::store::{StoreError, Versioned, load};
+use intent_gateway_domain::store::{Change, StoreError, Versioned, load};
 use intent_gateway_domain::succession::{self, RemovedValue, SuccessionError, name_removed};
 use intent_gateway_domain::versions::{
     Activated, ContractAdminError, GoLive, LoadFailure, LoadOrder, Loaded, NotExamined, Origin, WaitedFor, Whence,
@@ -43,14 +43,14 @@ struct Held<'a> {
 
 impl<'a> Held<'a> {
     fn take(catalogue: &'a Catalogue, digest: Digest) -> Self {
-        catalogue.held.lock().unwrap_or_else(PoisonError::into_inner).push(digest);
+        catalogue.held().push(digest);
         Self { catalogue, digest }
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        let mut held = self.catalogue.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.catalogue.held();
         if let Some(own) = held.iter().position(|digest| *digest == self.digest) {
             held.swap_remove(own);
         }
@@ -171,7 +171,7 @@ impl Catalogue {
 
     /// Lets go of what is in no entry and under no examination.
     fn forget_what_is_not_held(&self) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let held = self.held().clone();
         self.view().forget_others(&|digest| held.contains(&digest));
     }
 
@@ -186,7 +186,7 @@ impl Catalogue {
         let kept = load::<Entry>(self.store(), intent.as_str()).await?;
         let mut entry = kept.unwrap_or_else(|| Versioned::new(Entry::new(intent.clone())));
         if entry.value.version(digest).is_some() {
-            let mut change = intent_gateway_domain::store::Change::default();
+            let mut change = Change::default();
             // What the store has may be damaged.
             component::put(self.store(), &mut change, digest, component).await?;
             let is_whole = change.writes.is_empty();
@@ -206,7 +206,7 @@ impl Catalogue {
             loaded_by: doing.by.clone(),
             history: Vec::new(),
         };
-        let mut change = intent_gateway_domain::store::Change::default();
+        let mut change = Change::default();
         names::claim(self.store(), &mut change, intent, &version).await?;
         let mut removed = Vec::new();
         if let Some(live) = self.live_contract(&entry.value).await {
@@ -399,7 +399,7 @@ impl Catalogue {
         {
             let mut view = self.view();
             view.taken_out.insert(intent.clone(), TakenOut { failing, good: good.digest });
-            self.is_dirty.store(true, std::sync::atomic::Ordering::Release);
+            self.note_change();
         }
         // A gateway that cannot reach its store must still stop a failing version.
         self.publish().await;
@@ -490,9 +490,7 @@ impl Catalogue {
     /// [`StoreError`].
     pub async fn forget_dead(&self) -> Result<u64, StoreError> {
         let live = self.setup.leases.live().await?;
-        let lives = |row: &state::GatewayState| {
-            live.iter().any(|one| one.gateway.id.as_str() == row.gateway && one.gateway.run.as_str() == row.run)
-        };
+        let lives = |row: &state::GatewayState| live.iter().any(|one| row.is_of(one));
         steps::forget_all::<state::GatewayState>(self.store(), |row| !lives(row)).await
     }
 }

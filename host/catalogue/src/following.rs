@@ -1,6 +1,6 @@
 //! Follows the catalogue: reads what has changed, makes ready what is not yet, lets it serve, and says so to the other gateways.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use intent_gateway_domain::versions::{
 };
 
 use crate::component::{self, NoComponent};
-use crate::entry::{Entry, FEED};
+use crate::entry::{Entry, EntryVersion, FEED};
 use crate::service::Catalogue;
 use crate::state::{self, GatewayState, Serving, Staged, Verdict};
 use crate::view::{Failed, Ready};
@@ -171,7 +171,7 @@ impl Catalogue {
                     }
                     view.insert(number, entry);
                 }
-                self.is_dirty.store(true, Ordering::Release);
+                self.note_change();
             }
             if is_last {
                 self.read_at_ms.store(asked_at_ms, Ordering::Relaxed);
@@ -183,14 +183,16 @@ impl Catalogue {
     /// Lets serve what is wanted and ready. It asks nothing of the store, so it waits for no read of it.
     pub(crate) async fn publish(&self) {
         let _publishing = self.publishing.lock().await;
-        if !self.is_dirty.load(Ordering::Acquire) {
+        // Before what is known is looked at: what changes meanwhile is left to the next one.
+        let changes = self.changes();
+        if changes == self.published.load(Ordering::Acquire) {
             return;
         }
         let (before, after, to_serve) = {
             let mut view = self.view();
             let before = view.served.clone();
             view.decide();
-            let held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+            let held = self.held().clone();
             view.forget_others(&|digest| held.contains(&digest));
             (before, view.served.clone(), view.to_serve())
         };
@@ -201,7 +203,7 @@ impl Catalogue {
         }
         self.setup.runtime.serve(to_serve).await;
         // Last: whoever is dropped before leaves it to the next one.
-        self.is_dirty.store(false, Ordering::Release);
+        self.published.store(changes, Ordering::Release);
         let now = self.setup.clock.now();
         let begins = |(intent, digest): &(&IntentId, &Digest)| before.get(*intent) != Some(*digest);
         for (intent, digest) in after.iter().filter(begins) {
@@ -217,7 +219,7 @@ impl Catalogue {
         }
     }
 
-    /// Makes a version ready, and takes note of what came of it.
+    /// Makes a version ready, and notes whether it is.
     pub(crate) async fn stage(&self, intent: &IntentId, digest: Digest) {
         let begun_at = self.setup.clock.now();
         let outcome = self.obtain(digest).await;
@@ -240,7 +242,7 @@ impl Catalogue {
                 self.note_refused(refused, origin.unwrap_or(Origin::Kept));
                 let mut view = self.view();
                 view.failed.insert(digest, Failed { failure, at_ms, took_ms });
-                self.is_dirty.store(true, Ordering::Release);
+                self.note_change();
             }
             StageOutcome::NotYet => {}
         }
@@ -251,7 +253,7 @@ impl Catalogue {
         let mut view = self.view();
         view.failed.remove(&digest);
         view.ready.insert(digest, Ready { contract, at_ms, took_ms });
-        self.is_dirty.store(true, Ordering::Release);
+        self.note_change();
     }
 
     /// A retired version, made ready for whoever asks; none where it is none, or cannot be had.
@@ -360,7 +362,6 @@ impl Catalogue {
             } else {
                 // Somebody has removed or written them: they are read anew the next time.
                 batch.iter().for_each(|row| drop(rows.remove(&row.intent)));
-                self.is_dirty.store(true, Ordering::Release);
             }
         }
         Ok(())
@@ -416,11 +417,7 @@ pub(crate) fn change_of(entry: &Versioned<Entry>, events: Vec<ContractEvent>) ->
     change
 }
 
-fn staged_now(
-    ready: &std::collections::HashMap<Digest, Ready>,
-    failed: &std::collections::HashMap<Digest, Failed>,
-    digest: Digest,
-) -> Option<Staged> {
+fn staged_now(ready: &HashMap<Digest, Ready>, failed: &HashMap<Digest, Failed>, digest: Digest) -> Option<Staged> {
     let of_ready =
         |Ready { at_ms, took_ms, .. }: &Ready| Staged { digest, at_ms: *at_ms, took_ms: *took_ms, failure: None };
     let of_failed = |Failed { failure, at_ms, took_ms }: &Failed| Staged {
@@ -434,7 +431,7 @@ fn staged_now(
 
 /// Since when a version is to serve.
 fn wanted_since(entry: &Entry, digest: Digest, now: Timestamp) -> Timestamp {
-    let went_live = |version: &crate::entry::EntryVersion| {
+    let went_live = |version: &EntryVersion| {
         let event = version.history.iter().rev().find(|event| event.act == VersionAct::WentLive)?;
         Some(event.at_ms)
     };

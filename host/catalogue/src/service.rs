@@ -46,14 +46,14 @@ pub struct Catalogue {
     view: Mutex<View>,
     /// Held while what is wanted and ready is published.
     pub(crate) publishing: AsyncMutex<()>,
-    /// What is known has changed and does not serve yet.
-    pub(crate) is_dirty: AtomicBool,
+    /// Counts changes of what is known, each after it was made; up to which of them all serve.
+    changes: AtomicU64,
+    pub(crate) published: AtomicU64,
     /// When the catalogue was last read, by the clock that nobody sets.
     pub(crate) read_at_ms: AtomicU64,
     /// What was there at the start serves.
     pub(crate) has_started: AtomicBool,
-    /// Components that were examined and are not in an entry yet.
-    pub(crate) held: Mutex<Vec<Digest>>,
+    held: Mutex<Vec<Digest>>,
     /// This gateway's rows, as it has written them last.
     pub(crate) rows: AsyncMutex<BTreeMap<IntentId, Versioned<GatewayState>>>,
     pub(crate) failures: FailureList,
@@ -67,7 +67,8 @@ impl Catalogue {
             setup,
             view: Mutex::default(),
             publishing: AsyncMutex::default(),
-            is_dirty: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
+            published: AtomicU64::new(0),
             read_at_ms: AtomicU64::new(0),
             has_started: AtomicBool::new(false),
             held: Mutex::default(),
@@ -79,6 +80,21 @@ impl Catalogue {
     /// Nothing panics while it is held.
     pub(crate) fn view(&self) -> MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known has changed.
+    pub(crate) fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// The number of changes so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Components that were examined and are not in an entry yet.
+    pub(crate) fn held(&self) -> MutexGuard<'_, Vec<Digest>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -189,8 +205,7 @@ fn status_of(entry: &Entry, rows: impl Iterator<Item = GatewayState>, live: &[Li
     let number = |digest: Digest| entry.version(digest).map(|version| version.version.clone());
     let name = |digest: Digest| Some(VersionName { version: number(digest)?, digest });
     let of_row = |row: GatewayState| {
-        let lives = |one: &&LiveGateway| one.gateway.id.as_str() == row.gateway && one.gateway.run.as_str() == row.run;
-        let name = live.iter().find(lives)?.gateway.name.clone();
+        let name = live.iter().find(|one| row.is_of(one))?.gateway.name.clone();
         let serving = row.serving.map(|state::Serving { digest, since_ms, took_ms }| ServingStatus {
             version: number(digest),
             digest,

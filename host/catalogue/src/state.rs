@@ -3,7 +3,7 @@
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::fleet::{GatewayId, LiveGateway};
+use intent_gateway_domain::fleet::{Gateway, GatewayId, LiveGateway};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::store::{Kind, List, Record, Store, StoreError, Versioned, page};
 use intent_gateway_domain::versions::StageFailure;
@@ -19,7 +19,7 @@ pub struct GatewayState {
     pub gateway: String,
     /// The process: what an earlier one had ready is not.
     pub run: String,
-    /// What it was asked to have ready last, and what came of it.
+    /// What it was asked to have ready last, and whether it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staged: Option<Staged>,
     /// What serves there; absent where nothing does.
@@ -46,6 +46,14 @@ pub struct Serving {
     pub since_ms: Timestamp,
     /// From the change of what is wanted until it served, milliseconds, by both gateways' clocks.
     pub took_ms: u64,
+}
+
+impl GatewayState {
+    /// Whether this process has written it.
+    pub(crate) fn is_of(&self, live: &LiveGateway) -> bool {
+        let Gateway { id, run, .. } = &live.gateway;
+        self.gateway == id.as_str() && self.run == run.as_str()
+    }
 }
 
 impl Record for GatewayState {
@@ -88,9 +96,9 @@ pub(crate) fn judge<'a>(
     let states: Vec<&GatewayState> = states.into_iter().collect();
     let missing: Vec<_> = live
         .iter()
-        .filter_map(|LiveGateway { gateway, .. }| {
-            let own =
-                states.iter().find(|state| state.gateway == gateway.id.as_str() && state.run == gateway.run.as_str());
+        .filter_map(|one| {
+            let gateway = &one.gateway;
+            let own = states.iter().find(|state| state.is_of(one));
             let staged = own.and_then(|state| state.staged.as_ref()).filter(|staged| staged.digest == digest);
             match staged {
                 Some(Staged { failure: None, .. }) => None,
@@ -104,8 +112,6 @@ pub(crate) fn judge<'a>(
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_domain::fleet::Gateway;
-
     use super::*;
 
     fn id(text: &str) -> GatewayId {

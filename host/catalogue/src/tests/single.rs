@@ -2,6 +2,7 @@
 
 use futures_executor::block_on;
 use futures_util::FutureExt as _;
+use futures_util::future::join;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::ports::{ContractAdmin as _, Contracts as _, find_version};
 use intent_gateway_domain::store::StoreTrouble;
@@ -90,6 +91,19 @@ fn a_failing_version_gives_way_while_the_store_does_not_answer() {
     block_on(rolling_back);
     block_on(following).expect("the store answers");
     assert_eq!(node.live(), Some(first));
+}
+
+#[test]
+fn what_changes_while_a_set_is_published_serves_too() {
+    let world = World::new();
+    let node = world.start("a");
+    node.load(&version("1.0.0")).expect("it loads");
+    node.runtime.yields.store(true, std::sync::atomic::Ordering::Relaxed);
+    node.catalogue.note_change();
+    let loading = async { node.load_later(&version("1.1.0")).await.expect("it loads") };
+    let ((), loaded) = block_on(join(node.catalogue.publish(), loading));
+    assert!(loaded.version.live);
+    assert_eq!(node.live(), Some(loaded.version.digest));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Gateways that share a store, each with a runtime that does as the test says.
 
 use std::collections::{HashMap, HashSet};
-use std::future::ready;
+use std::future::{poll_fn, ready};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use bytes::Bytes;
 use futures_executor::block_on;
@@ -36,6 +38,8 @@ pub(super) struct FakeRuntime {
     compiled: Mutex<HashMap<Digest, Bytes>>,
     pub(super) examined: Mutex<u32>,
     pub(super) spare: Mutex<HashMap<Digest, Bytes>>,
+    /// Others go on before a set serves.
+    pub(super) yields: AtomicBool,
 }
 
 fn contract(component: &[u8]) -> Option<Arc<dyn Contract>> {
@@ -99,8 +103,19 @@ impl ContractRuntime for FakeRuntime {
     }
 
     fn serve(&self, intents: Vec<ServedIntent>) -> BoxFuture<'_, ()> {
-        *self.served.lock().expect("held") = intents;
-        ready(()).boxed()
+        let mut yields = self.yields.load(Ordering::Relaxed);
+        let others_first = poll_fn(move |context| {
+            if std::mem::take(&mut yields) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        });
+        async move {
+            others_first.await;
+            *self.served.lock().expect("held") = intents;
+        }
+        .boxed()
     }
 
     fn counts(&self, _: Digest) -> CallCounts {
@@ -204,9 +219,17 @@ impl Node {
     }
 
     pub(super) fn load_as(&self, component: &str, activate: bool) -> Result<Loaded, ContractAdminError> {
+        block_on(self.ask_to_load(component, activate))
+    }
+
+    pub(super) fn load_later(&self, component: &str) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {
+        self.ask_to_load(component, true)
+    }
+
+    fn ask_to_load(&self, component: &str, activate: bool) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {
         let origin = Origin::Upload("ann".to_owned());
         let order = LoadOrder { origin, by: Actor::new("admin", "ann"), activate, removal: Removal::Refused };
-        block_on(self.catalogue.load(Bytes::copy_from_slice(component.as_bytes()), order))
+        self.catalogue.load(Bytes::copy_from_slice(component.as_bytes()), order)
     }
 }
 
