@@ -84,8 +84,6 @@ const TABLE: &[Honest] = &[
 
 /// What is not, and is known: counted, told, and no failure. Whoever mends one takes its line out.
 const GAPS: &[Honest] = &[
-    // A slow store leaves the partner less time than its call takes: the gateway is the reason, and says that the partner is.
-    Honest { reason: Reason::StoreDown, calls: &[Call::Book], answers: &["504 PARTNER_TIMEOUT"] },
     // A gateway that does not get round to its partners answers as if they had nothing.
     Honest { reason: Reason::Overload, calls: &[Call::Search], answers: &["200 in part"] },
 ];

@@ -18,9 +18,9 @@ use intent_gateway_outbound::policy::pace::track::{ASK_AGAIN_MS, BETWEEN_CALLS_M
 use intent_gateway_outbound::{OutboundCall, PreparedArguments};
 
 impl Caller {
-    /// Calls the partner, and has its answer judged.
+    /// Calls the partner, and has its answer judged. Where the store has left it too little time, nobody is called.
     pub(super) async fn make(&self, call: &PreparedCall<'_>, again: bool) -> Result<JudgedAnswer, CallError> {
-        let left_ms = call.deadline.ms_since(self.clock.now());
+        let left_ms = call.time.left_for_partner(self.clock.now())?;
         let outbound_call = OutboundCall {
             contract: call.contract.0.clone(),
             context: call.context.clone(),
@@ -65,11 +65,14 @@ impl Caller {
             match self.tracker.ask(&call.partner.id, &order, call.request.asker, now) {
                 TrackDecision::Serve(answer) => return Ok(JudgedAnswer::clone(&answer)),
                 TrackDecision::Call(permit) => return self.call_in_turn(call, permit).await,
-                TrackDecision::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now.plus_ms(wait_ms) > call.deadline => {
+                TrackDecision::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now.plus_ms(wait_ms) > call.time.deadline() => {
                     let failure = CallFailure::NotCalled { why: NotCalled::PartnerRate, wait_ms: Some(wait_ms) };
                     return Err(CallError::Partner { code: None, failure, link: None });
                 }
-                TrackDecision::Wait(wait_ms) => self.memory.timer.wait(Duration::from_millis(wait_ms)).await,
+                TrackDecision::Wait(wait_ms) => {
+                    self.memory.timer.wait(Duration::from_millis(wait_ms)).await;
+                    call.time.note_wait(wait_ms);
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::ordering::{Part, StepPart};
 use super::prepare::PreparedCall;
 use super::settling::{Ending, Settled};
+use super::time::CallTime;
 use super::{CallError, Caller, JudgedAnswer};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Opening;
@@ -194,11 +195,12 @@ impl Caller {
     ///
     /// # Errors
     /// [`CallError::UnderWay`] where the deadline comes first.
-    pub(super) async fn wait_for_another(&self, left_ms: u64, deadline: Timestamp) -> Result<(), CallError> {
-        if self.clock.now().plus_ms(LOOK_AGAIN_MS) > deadline {
+    pub(super) async fn wait_for_another(&self, left_ms: u64, time: &CallTime) -> Result<(), CallError> {
+        if self.clock.now().plus_ms(LOOK_AGAIN_MS) > time.deadline() {
             return Err(CallError::UnderWay { wait_ms: left_ms });
         }
         self.memory.timer.wait(Duration::from_millis(LOOK_AGAIN_MS)).await;
+        time.note_wait(LOOK_AGAIN_MS);
         Ok(())
     }
 }

@@ -22,6 +22,7 @@ mod quoted;
 mod settling;
 #[cfg(test)]
 mod tests;
+mod time;
 mod unsettled;
 
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub(crate) use prepare::outlasts_routing;
 pub use unsettled::Unsettled;
 
 use self::prepare::PreparedCall;
+use self::time::CallTime;
 use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::{AskerMark, BookingReference, Reference, ReferenceSealer};
 use crate::search::{OpenRankings, Searcher};
@@ -218,7 +220,8 @@ impl Caller {
     pub(crate) async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), PinnedFailure<CallError>> {
         self.require_fresh()?;
         let (contract, reference) = self.pin(&request).await.ok_or_else(|| invalid_intent(&request))?;
-        let checked = match self.prepare(contract.clone(), reference, request).await {
+        let time = CallTime::begin(self.clock.now(), self.timeout);
+        let checked = match self.prepare(contract.clone(), reference, request, &time).await {
             Ok(call) => check_followable(call),
             Err(error) => Err(error),
         };
@@ -231,8 +234,8 @@ impl Caller {
         reference: Option<Reference>,
         request: CallRequest<'_>,
     ) -> Result<CallOutcome, CallError> {
-        let mut call = self.prepare(contract.clone(), reference.clone(), request).await?;
-        let deadline = call.deadline;
+        let time = CallTime::begin(self.clock.now(), self.timeout);
+        let mut call = self.prepare(contract.clone(), reference.clone(), request, &time).await?;
         let mut preparations = 1;
         let answer = loop {
             if let Some(answer) = self.carry(&call).await? {
@@ -242,7 +245,7 @@ impl Caller {
             if preparations > PREPARATIONS_MAX {
                 return Err(CallError::UnderWay { wait_ms: OVERTAKEN_WAIT_MS });
             }
-            call = PreparedCall { deadline, ..self.prepare(contract.clone(), reference.clone(), request).await? };
+            call = self.prepare(contract.clone(), reference.clone(), request, &time).await?;
         };
         let start = Instant::now();
         let reference = self.refer_to(&call, &answer);

@@ -79,7 +79,7 @@ impl Caller {
                 Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await.map(Some),
                 Begin::Done(answer) => return self.repeat(call, &answer, expired.is_some()).await.map(Some),
                 Begin::Overtaken => return Ok(None),
-                Begin::UnderWay(left_ms) => self.wait_for_another(left_ms, call.deadline).await?,
+                Begin::UnderWay(left_ms) => self.wait_for_another(left_ms, call.time).await?,
             }
         }
     }
@@ -144,6 +144,7 @@ impl Caller {
                 None => attempt.fail(Effect::Possible),
             },
             Err(CallError::Partner { failure, .. }) => attempt.fail(Effect::of(failure, call.descriptor())),
+            Err(CallError::Store { answered: false, .. }) => attempt.fail(Effect::None),
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(_) => attempt.fail(Effect::Possible),
         };

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::time::CallTime;
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{OptionReference, Reference};
@@ -102,7 +103,7 @@ impl Caller {
         contract: &PinnedContract,
         reference: &Reference,
         request: &CallRequest<'_>,
-        deadline: Timestamp,
+        time: &CallTime,
     ) -> Result<Part, CallError> {
         let Some(way) = &contract.descriptor().order else { return Ok(Part::None) };
         let Some(step) = way.step(request.tool).cloned() else { return Ok(Part::None) };
@@ -113,7 +114,7 @@ impl Caller {
                 return Ok(Part::None);
             };
             if let Some(left_ms) = order.as_ref().and_then(|order| order.under_way(now)) {
-                self.wait_for_another(left_ms, deadline).await?;
+                self.wait_for_another(left_ms, time).await?;
                 continue;
             }
             let turn = turn::check(&step, order.as_ref(), now);

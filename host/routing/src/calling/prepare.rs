@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::binding::{self, Binding};
 use super::ordering::Part;
 use super::quoted::FoundOption;
+use super::time::CallTime;
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{BookingReference, OptionReference, Reference};
@@ -27,8 +28,8 @@ pub(super) struct PreparedCall<'a> {
     pub(super) binding: Binding,
     pub(super) arguments: Box<RawValue>,
     pub(super) notes: Vec<Violation>,
-    /// The whole of it is over by then, milliseconds since the epoch.
-    pub(super) deadline: Timestamp,
+    /// What it may take.
+    pub(super) time: &'a CallTime,
     /// Set when the option's time is over: what was booked of it in time may still be asked for under its key.
     pub(super) expired: Option<CallError>,
     /// What it has to do with an order.
@@ -71,14 +72,13 @@ impl Caller {
         contract: PinnedContract,
         reference: Option<Reference>,
         request: CallRequest<'a>,
+        time: &'a CallTime,
     ) -> Result<PreparedCall<'a>, CallError> {
         let start = Instant::now();
         let now = self.clock.now();
         let reference = reference.ok_or(CallError::InvalidReference)?;
         let tool = find_tool(contract.descriptor(), request.tool)?;
-        let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let deadline = now.plus_ms(within_ms);
-        let part = self.part(&contract, &reference, &request, deadline).await?;
+        let part = self.part(&contract, &reference, &request, time).await?;
         // An order outlives the option that it was made from.
         let expired = expiry(&reference, contract.descriptor(), now).filter(|_| part.order().is_none());
         let found = FoundOption::of(&reference);
@@ -117,7 +117,7 @@ impl Caller {
             binding,
             arguments,
             notes,
-            deadline,
+            time,
             expired,
             part,
             quoted,

@@ -109,6 +109,7 @@ impl Ending {
                     Effect::Possible => Happened::InDoubt(code),
                 }
             }
+            Err(CallError::Store { answered: false, .. }) => Happened::Failed(NEVER_CALLED.to_owned()),
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(CallError::Answer(refusal)) => Happened::InDoubt(refusal.code.clone()),
             Err(_) => Happened::InDoubt(CONTRACT_FAULT.to_owned()),

@@ -11,6 +11,7 @@ use super::*;
 use intent_gateway_domain::limits::CALL_SETTLED_MS;
 use intent_gateway_domain::order::turn::OUT_OF_TURN;
 use intent_gateway_domain::order::{FAILED, Happening, Order, PENDING};
+use intent_gateway_domain::store::StoreTrouble;
 
 type Outcome = Result<CallOutcome, CallError>;
 
@@ -292,5 +293,34 @@ proptest! {
         // No two open orders hold one option.
         let sole = orders(&world).into_iter().filter(|order| order.is_open && order.is_sole);
         prop_assert!(sole.count() <= 1);
+    }
+}
+
+#[test]
+fn a_partner_is_not_blamed_for_a_slow_store() {
+    for (taken_ms, is_called) in [(14_000, true), (16_000, false)] {
+        let world = still();
+        let mut reference = world.reference();
+        reference.expires_at_ms = START.plus_ms(10 * CALL_SETTLED_MS);
+        let reference = sealer().seal(&reference);
+        world.store.hold_reads();
+        let mut calls = Calls::new(&world);
+        calls.begin(KEYED, &reference, &json!({"request_id": "k-1"}));
+        world.clock.advance(taken_ms);
+        world.store.release_reads();
+        let outcome = calls.finish().pop().expect("it has ended");
+        assert_eq!(world.was_called(), usize::from(is_called));
+        if is_called {
+            assert!(outcome.is_ok(), "{outcome:?}");
+            continue;
+        }
+        assert!(
+            matches!(&outcome, Err(CallError::Store { trouble: StoreTrouble::Unavailable, answered: false, .. })),
+            "{outcome:?}"
+        );
+        let [order] = &orders(&world)[..] else { panic!("one order") };
+        assert_eq!((order.state.as_str(), order.is_open), (FAILED, false), "it certainly did nothing");
+        let again = world.call(KEYED, &reference, &json!({"request_id": "k-1"}));
+        assert!(again.is_ok(), "the key is free: {again:?}");
     }
 }
