@@ -228,3 +228,41 @@ async fn changes_under_load_fail_no_search_at_any_gateway() {
         assert!(!lines.is_empty(), "{told}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_shows_what_it_would_change_before_anybody_is_served_by_it() {
+    let server = Scripted::with_slots(honest_slots().await.into()).await;
+    let partner = server.entry("scripted");
+    for store in postgres().into_iter().chain([sqlite()]) {
+        let gateway = gateway(&store, &partner);
+        gateway.upload(&component(ac_contract())).await;
+        serves(&[&gateway], Some("1.0.0")).await;
+        for _ in 0..5 {
+            gateway.search(&request()).await;
+        }
+        let compared = async |component: Option<Vec<u8>>, query: &str, expected: u64| {
+            eventually("a receipt is not kept", &gateway, async || {
+                let events = gateway.compare(component.clone(), &format!("since_ms=0{query}")).await;
+                let report = events.split("\n\n").find_map(|event| event.strip_prefix("event: report\ndata: "))?;
+                let report: Value = serde_json::from_str(report).expect("JSON");
+                (report["receipts"] == json!(expected)).then_some(report)
+            })
+            .await
+        };
+        // Itself, uploaded again and by its digest, against what was shown and what it makes of it.
+        let digest = gateway.admin_get("/contracts").await["contracts"][0]["digest"].as_str().expect("one").to_owned();
+        for (component, query) in [
+            (Some(component(ac_contract())), String::new()),
+            (Some(component(ac_contract())), "&against=shown".to_owned()),
+            (None, format!("&digest={digest}")),
+        ] {
+            let same = compared(component, &query, 6).await;
+            assert_eq!((&same["same"], &same["different"]), (&json!(6), &json!(0)), "{same}");
+        }
+        let other = compared(Some(component(safety_first_contract())), "&limit=5", 5).await;
+        assert_eq!((&other["receipts"], &other["different"]), (&json!(5), &json!(5)), "{other}");
+        assert_eq!(other["candidate_times"]["calls"], json!(5));
+        let loaded = gateway.admin_get("/contracts").await;
+        assert_eq!(loaded["contracts"].as_array().map(Vec::len), Some(1), "nothing is loaded by it: {loaded}");
+    }
+}

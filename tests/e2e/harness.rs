@@ -391,6 +391,20 @@ impl Gateway {
         self.upload_as(component, &self.admin).await
     }
 
+    /// Has a component compared, or what the query names; the events of the answer.
+    pub(crate) async fn compare(&self, component: Option<Vec<u8>>, query: &str) -> String {
+        let url = format!("{}/api/v1/admin/contracts/compare?{query}", self.server.url);
+        let mut request = self.client.post(url).bearer_auth(&self.admin);
+        if let Some(component) = component {
+            request = request.header("content-type", "application/wasm").body(component);
+        }
+        let answer = request.send().await.expect("an answer");
+        let status = answer.status();
+        let text = answer.text().await.expect("a text");
+        assert_eq!(status, 200, "{text}");
+        text
+    }
+
     /// An upload by the admin of a token. Dropped, it closes its connection.
     pub(crate) async fn upload_as(&self, component: &[u8], token: &str) -> Answer {
         let url = format!("{}/api/v1/admin/contracts", self.server.url);

@@ -19,6 +19,22 @@ pub struct LoadedVersions {
     pub missing: Vec<MissingVersion>,
 }
 
+/// How far a comparison is.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ComparisonProgress {
+    /// Receipts that are compared.
+    pub receipts: u64,
+    /// Those of them in which something differs.
+    pub different: u64,
+    /// When the receipt was ranked that was compared last, milliseconds since the epoch: they are gone through from the latest
+    /// back. Null before the first.
+    #[schema(required, value_type = Option<u64>)]
+    pub reached_ms: Option<Timestamp>,
+    /// Back to when they are gone through.
+    #[schema(value_type = u64)]
+    pub since_ms: Timestamp,
+}
+
 /// A version that a gateway could not make ready: its component is damaged or gone, or this gateway cannot run it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MissingVersion {

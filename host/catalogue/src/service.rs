@@ -13,13 +13,14 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::fleet::{Fleet, Gateway, Leases, LiveGateway};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, ContractAdmin, ContractIntake, ContractRuntime, Timer};
-use intent_gateway_domain::store::{Store, StoreError, Versioned};
+use intent_gateway_domain::store::{Store, StoreError, StoreTrouble, Versioned};
 use intent_gateway_domain::versions::{
     Activated, CallCounts, ComingVersion, ContractAdminError, GatewayStatus, GoLive, IntakeStanding, IntentStatus,
     LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ServingStatus,
     StagedStatus, VersionName,
 };
 
+use crate::component::{self, NoComponent};
 use crate::entry::{Entry, EntryVersion};
 use crate::failures::FailureList;
 use crate::state::{self, GatewayState};
@@ -271,6 +272,21 @@ impl ContractAdmin for Catalogue {
 
     fn status<'a>(&'a self, intent: Option<&'a str>) -> BoxFuture<'a, Result<Vec<IntentStatus>, ContractAdminError>> {
         self.read_status(intent).boxed()
+    }
+
+    fn component(&self, digest: Digest) -> BoxFuture<'_, Result<Option<bytes::Bytes>, ContractAdminError>> {
+        async move {
+            match component::get(self.store(), digest).await {
+                Ok(component) => Ok(Some(component)),
+                Err(NoComponent::Missing) => Ok(None),
+                Err(error @ NoComponent::Damaged) => {
+                    let message = format!("{digest}: {error}");
+                    Err(ContractAdminError::Store { trouble: StoreTrouble::Defect, message })
+                }
+                Err(NoComponent::Store(error)) => Err(error.into()),
+            }
+        }
+        .boxed()
     }
 
     fn failures(&self) -> Vec<LoadFailure> {

@@ -3,6 +3,7 @@
 //! Redirects are not followed: a token goes to the address that was named, and to no other.
 
 use std::fmt;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use serde::de::DeserializeOwned;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Wait for one answer: longer than the gateway itself lets an admin's call run, which may test a partner.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(11 * 60);
+/// Media type of streams of events.
+const EVENTS: &str = "text/event-stream";
 /// Media type of documents.
 pub(crate) const JSON: &str = "application/json";
 /// Who an orchestrator asks for.
@@ -73,6 +76,11 @@ pub(crate) enum GatewayError {
 }
 
 impl GatewayError {
+    /// What a stream says in place of what was asked for.
+    pub(crate) fn refused_in_stream(data: &str) -> Self {
+        Self::Refused(Box::new(read_refusal(http::StatusCode::INTERNAL_SERVER_ERROR, data)))
+    }
+
     /// Whether the gateway has nothing of that name.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused(refused) if refused.status == http::StatusCode::NOT_FOUND)
@@ -255,6 +263,57 @@ impl Gateway {
             Ok(approval) if status == http::StatusCode::ACCEPTED => Err(GatewayError::Waits(Box::new(approval))),
             _ => Ok(answer),
         }
+    }
+
+    /// Sends a file, or nothing, to a path that answers with events, and hands each to `hear` by its name and its data, until that
+    /// says what came of it. For as long as it takes: the gateway gives a sign of life in between.
+    pub(crate) fn hear<T>(
+        &self,
+        path: &str,
+        file: Option<(&'static str, &[u8])>,
+        mut hear: impl FnMut(&str, &str) -> Option<Result<T, GatewayError>>,
+    ) -> Result<T, GatewayError> {
+        let url = format!("{}{path}", self.base);
+        let no_answer = |cause| GatewayError::NoAnswer { url: url.clone(), cause: Box::new(cause) };
+        let mut request = http::Request::post(&url).header(http::header::ACCEPT, EVENTS);
+        if let Some((media_type, _)) = file {
+            request = request.header(http::header::CONTENT_TYPE, media_type);
+        }
+        if let Some(token) = &self.token {
+            request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));
+        }
+        let request =
+            request.body(file.map_or(&[][..], |(_, bytes)| bytes)).map_err(|error| no_answer(error.into()))?;
+        let patient = self.agent.configure_request(request).timeout_global(None);
+        let request = patient.timeout_recv_response(Some(ANSWER_TIMEOUT)).build();
+        let mut response = self.agent.run(request).map_err(no_answer)?;
+        if !response.status().is_success() {
+            let answer = response.body_mut().with_config().limit(ANSWER_MAX_BYTES).read_to_vec().map_err(no_answer)?;
+            let refusal = read_refusal(response.status(), &String::from_utf8_lossy(&answer));
+            return Err(GatewayError::Refused(Box::new(refusal)));
+        }
+        let limited = response.body_mut().as_reader().take(ANSWER_MAX_BYTES);
+        let (mut name, mut data) = (String::new(), String::new());
+        for line in BufReader::new(limited).lines() {
+            let line = line.map_err(|cause| no_answer(cause.into()))?;
+            if let Some(named) = line.strip_prefix("event: ") {
+                named.clone_into(&mut name);
+            } else if let Some(more) = line.strip_prefix("data: ") {
+                data.push_str(more);
+            } else if line.is_empty() {
+                if let Some(outcome) = hear(&name, &data) {
+                    return outcome;
+                }
+                name.clear();
+                data.clear();
+            }
+        }
+        Err(no_answer(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()))
+    }
+
+    /// What an event holds, read as JSON.
+    pub(crate) fn parse_event<T: DeserializeOwned>(&self, path: &str, data: &str) -> Result<T, GatewayError> {
+        self.parse(path, data.as_bytes())
     }
 
     fn exchange(

@@ -28,7 +28,7 @@ use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
 use crate::progress::Progress;
-use crate::receipt::{KeptReceipt, Receipt};
+use crate::receipt::{KeptReceipt, Receipt, ReceiptsBack};
 use crate::secret::Secret;
 use crate::sign_in::SignInServer;
 use crate::store::StoreError;
@@ -93,6 +93,25 @@ pub trait Contract: Send + Sync {
     fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
         Box::pin(std::future::ready(Ok(None)))
     }
+
+    /// The same version for work that serves nobody: its calls take no place of those that serve, may take longer, and its faults
+    /// count against nobody. None where there is no difference.
+    fn beside_serving(&self) -> Option<Arc<dyn Contract>> {
+        None
+    }
+}
+
+/// Threads for work that serves nobody.
+pub trait Workers: Send + Sync {
+    /// How many of them there are.
+    fn count(&self) -> usize;
+
+    /// Runs work on a thread of its own, to its end, whether anybody waits for it or not. It must not use what belongs to the
+    /// runtime of the others: sockets, the store.
+    fn run(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
+
+    /// Processor time that the thread has used that asks.
+    fn spent(&self) -> Duration;
 }
 
 /// The catalogue of intents. A snapshot is immutable; a new one replaces it whole.
@@ -155,6 +174,9 @@ pub trait ContractAdmin: Send + Sync {
 
     /// What is wanted of each intent, and what each gateway has of it; of one intent alone if given.
     fn status<'a>(&'a self, intent: Option<&'a str>) -> BoxFuture<'a, Result<Vec<IntentStatus>, ContractAdminError>>;
+
+    /// A component of the catalogue, retired ones included; none where nothing is left of it.
+    fn component(&self, digest: Digest) -> BoxFuture<'_, Result<Option<bytes::Bytes>, ContractAdminError>>;
 
     /// The latest failures of this gateway, newest first.
     fn failures(&self) -> Vec<LoadFailure>;
@@ -484,6 +506,15 @@ pub trait Evidence: Send + Sync {
 
     /// Identifiers of the receipts of a request, newest first, at most `limit`.
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+
+    /// An intent's receipts since a time, from `before` back, the one that was kept last first: a page of a few, or of none though
+    /// others follow. Erased ones are left out, and so are those that cannot be read, which the log tells.
+    fn receipts_back<'a>(
+        &'a self,
+        intent: &'a IntentId,
+        since: Timestamp,
+        before: Option<u64>,
+    ) -> BoxFuture<'a, Result<ReceiptsBack, StoreError>>;
 
     /// Forgets findings and receipts from before a time; how many there were.
     fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;

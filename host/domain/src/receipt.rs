@@ -91,6 +91,15 @@ impl KeptReceipt {
     }
 }
 
+/// Receipts of an intent, from one back.
+#[derive(Debug, Default)]
+pub struct ReceiptsBack {
+    /// The one that was kept last first.
+    pub receipts: Vec<Receipt>,
+    /// Where the next page begins; none after the last one.
+    pub next: Option<u64>,
+}
+
 /// What one partner answered, as far as the contract saw it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingPayload))]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use intent_gateway_catalogue::{Catalogue, CatalogueSetup, CataloguedContracts};
+use intent_gateway_compare::Comparisons;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::clock::watch::WatchedClock;
@@ -46,7 +47,7 @@ use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
-use intent_gateway_sandbox::{ContractFolder, Sandbox, put_left_contracts_aside, read_left_contracts};
+use intent_gateway_sandbox::{ContractFolder, Sandbox, WorkerThreads, put_left_contracts_aside, read_left_contracts};
 use intent_gateway_store::{CallCounts, Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -440,6 +441,14 @@ fn parts(
         anchors: anchors.clone(),
         health: health.of.clone(),
         evidence: store.clone(),
+        comparisons: Arc::new(Comparisons::new(
+            contracts.clone(),
+            catalogue.clone(),
+            sandbox.clone(),
+            store.clone(),
+            Arc::new(WorkerThreads::beside_serving()),
+            config.sandbox.deadline(),
+        )),
         faults: Arc::new(fault_desk(&store, &keys, &clock)),
         user_records: Arc::new(UserRecords {
             store: store.clone(),

@@ -51,14 +51,14 @@ const VALUE_REMOVED: &str = "VALUE_REMOVED";
 pub(crate) struct Uploads(Mutex<Vec<Actor>>);
 
 /// A place among the uploads, given back on drop.
-struct Place<'a> {
+pub(crate) struct Place<'a> {
     uploads: &'a Uploads,
     account: Actor,
 }
 
 impl Uploads {
     /// A place; none where there are too many, of this account or of all.
-    fn take_place(&self, account: &Actor) -> Option<Place<'_>> {
+    pub(crate) fn take_place(&self, account: &Actor) -> Option<Place<'_>> {
         let account = account.identity();
         let mut under_way = self.lock();
         let own = under_way.iter().filter(|other| **other == account).count();

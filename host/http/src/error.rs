@@ -211,6 +211,12 @@ impl Refusal {
         self
     }
 
+    /// With a code of its own, for what was understood and did not pass (422).
+    #[must_use]
+    pub(crate) fn unprocessable(self, code: impl Into<Cow<'static, str>>) -> Self {
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: code.into(), ..self }
+    }
+
     /// With a message of its own.
     #[must_use]
     pub fn message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
@@ -381,8 +387,7 @@ impl From<ContractAdminError> for Refusal {
                 Self::new(Code::InternalError).internal(failure.message)
             }
             ContractAdminError::Rejected(failure) => {
-                let refusal = Self::new(Code::InvalidRequest).message(failure.message);
-                Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: failure.code.into(), ..refusal }
+                Self::new(Code::InvalidRequest).message(failure.message).unprocessable(failure.code)
             }
             ContractAdminError::Overloaded => Self::new(Code::Overloaded)
                 .message("Several components of yours are being examined; wait until one of them is answered."),

@@ -46,6 +46,7 @@ use std::time::Duration;
 use axum::middleware::from_fn_with_state;
 use axum::{Extension, Router};
 use bytes::Bytes;
+use intent_gateway_compare::Comparisons;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::Anchors;
 use intent_gateway_domain::fair_slots::FairSlots;
@@ -142,6 +143,8 @@ pub struct AppState {
     pub health: Arc<Health>,
     /// What is kept of findings and rankings.
     pub evidence: Arc<dyn Evidence>,
+    /// Versions of contracts against each other.
+    pub comparisons: Arc<Comparisons>,
     /// What is kept of faults of contracts.
     pub faults: Arc<FaultDesk>,
     /// What is kept of one user.
@@ -193,6 +196,7 @@ pub(crate) struct App {
     pub(crate) anchors: Arc<dyn Anchors>,
     pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
+    pub(crate) comparisons: Arc<Comparisons>,
     pub(crate) faults: Arc<FaultDesk>,
     pub(crate) user_records: Arc<UserRecords>,
     pub(crate) tokens: Arc<Tokens>,
@@ -275,7 +279,11 @@ pub fn router(state: AppState) -> Router {
         routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
     let browsers = audience(linking::browser_routes(), anyone(), request_timeout, Some(BROWSERS_IN_FLIGHT_MAX));
-    let team = admin::routes().merge(metrics::routes()).merge(platform::routes()).merge(second_person::routes());
+    let team = admin::routes()
+        .merge(streams::team_routes())
+        .merge(metrics::routes())
+        .merge(platform::routes())
+        .merge(second_person::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
         .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, Some(max_in_flight)))
         .merge(audience(
@@ -312,6 +320,7 @@ pub fn router(state: AppState) -> Router {
         anchors: state.anchors,
         health: state.health,
         evidence: state.evidence,
+        comparisons: state.comparisons,
         faults: state.faults,
         user_records: state.user_records,
         tokens: state.tokens,

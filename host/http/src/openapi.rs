@@ -11,6 +11,8 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
 
 use intent_gateway_api::approvals::ApprovalBody;
+use intent_gateway_api::contracts::ComparisonProgress;
+use intent_gateway_compare::ComparisonReport;
 use intent_gateway_domain::contract::Violation;
 
 use crate::auth::Role;
@@ -54,7 +56,7 @@ const OPEN: [&str; 5] = ["Axes", "ConfirmationRequest", "LicenceBody", "OfficerB
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
-    components(schemas(ApprovalBody, ErrorBody, ErrorDetail, Violation)),
+    components(schemas(ComparisonProgress, ComparisonReport, ApprovalBody, ErrorBody, ErrorDetail, Violation)),
 )]
 struct Base;
 

@@ -19,6 +19,7 @@ pub mod build;
 mod call;
 pub mod cases;
 pub mod check;
+pub mod comparison;
 pub mod docs;
 pub mod fuzz;
 pub mod inspect;

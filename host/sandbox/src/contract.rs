@@ -1,6 +1,8 @@
 //! A contract that can be called in the domain's terms: compiled, described, and every result checked
 //! before anybody sees it. It knows nothing of other versions; that is the registry's business.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::contract::{
@@ -23,7 +25,7 @@ use crate::{checks, convert, examples};
 #[derive(Clone)]
 pub struct LoadedContract {
     component: ContractComponent,
-    descriptor: std::sync::Arc<Descriptor>,
+    descriptor: Arc<Descriptor>,
     digest: Digest,
 }
 
@@ -239,6 +241,72 @@ impl Contract for LoadedContract {
 
     fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
         Box::pin(self.sample_in(Lane::Serving))
+    }
+
+    fn beside_serving(&self) -> Option<Arc<dyn Contract>> {
+        Some(Arc::new(BesideServing(self.clone())))
+    }
+}
+
+/// A contract that is called for work that serves nobody.
+pub(crate) struct BesideServing(pub(crate) LoadedContract);
+
+impl Contract for BesideServing {
+    fn descriptor(&self) -> &Descriptor {
+        self.0.descriptor()
+    }
+
+    fn digest(&self) -> Digest {
+        self.0.digest()
+    }
+
+    fn classify<'a>(
+        &'a self,
+        utterance: &'a str,
+        locale: &'a str,
+    ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        Box::pin(self.0.classify_in(Lane::BesideServing, utterance, locale))
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        tool: &'a str,
+        arguments: &'a str,
+        about: About<'a>,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        Box::pin(self.0.check_request_in(Lane::BesideServing, context, tool, arguments, about))
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        context: &'a CallContext,
+        request: &'a str,
+        payloads: &'a [Payload<'a>],
+        history: &'a [PastOrder],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        Box::pin(self.0.evaluate_in(Lane::BesideServing, context, request, payloads, history))
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        context: &'a CallContext,
+        exchange: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        Box::pin(self.0.check_response_in(Lane::BesideServing, context, exchange))
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        context: &'a CallContext,
+        report: &'a str,
+        about: About<'a>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        Box::pin(self.0.check_completion_in(Lane::BesideServing, context, report, about))
+    }
+
+    fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
+        Box::pin(self.0.sample_in(Lane::BesideServing))
     }
 }
 

@@ -24,6 +24,8 @@ use crate::swap;
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(1);
 /// Instances beyond those that serve, so that loading a version never waits for traffic nor takes from it.
 const INSTANCES_FOR_LOADING: u16 = 4;
+/// Instances that serve nobody, beside those of requests.
+pub(crate) const INSTANCES_BESIDE_SERVING: u16 = 4;
 /// Deadline of a call while a version is loaded: the first calls of a large guest fault its pages in.
 const LOADING_DEADLINE: Duration = Duration::from_secs(2);
 /// How long such a call waits for an instance, milliseconds. Versions are loaded one by one, so it hardly waits.
@@ -62,6 +64,8 @@ pub(crate) enum Lane {
     Serving,
     /// The examination of a version that is being loaded.
     Loading,
+    /// Work that serves nobody, such as a comparison of versions. It runs on threads that give way to all others.
+    BesideServing,
 }
 
 /// Runs components. Cheap to clone; the epoch ticker stops with the last clone.
@@ -80,6 +84,7 @@ struct EngineState {
     compiler: Compiler,
     serving: Semaphore,
     loading: Semaphore,
+    beside_serving: Semaphore,
     waiting: AtomicU32,
     memory: Arc<MemoryBudget>,
     compatibility: Digest,
@@ -122,6 +127,7 @@ impl Engine {
                 compiler,
                 serving: Semaphore::new(permits),
                 loading: Semaphore::new(INSTANCES_FOR_LOADING.into()),
+                beside_serving: Semaphore::new(INSTANCES_BESIDE_SERVING.into()),
                 waiting: AtomicU32::new(0),
                 memory: MemoryBudget::new(config.instances_memory_max_bytes),
                 asks_kernel,
@@ -164,7 +170,7 @@ impl Engine {
     pub(crate) fn deadline(&self, lane: Lane) -> Duration {
         match lane {
             Lane::Serving => self.shared.config.deadline(),
-            Lane::Loading => LOADING_DEADLINE,
+            Lane::Loading | Lane::BesideServing => LOADING_DEADLINE,
         }
     }
 
@@ -179,6 +185,7 @@ impl Engine {
         let (instances, wait_ms) = match lane {
             Lane::Serving => (&shared.serving, shared.config.wait_max_ms),
             Lane::Loading => (&shared.loading, LOADING_WAIT_MS),
+            Lane::BesideServing => (&shared.beside_serving, LOADING_WAIT_MS),
         };
         // The memory first: who waits for the share of his contract must not keep those of others from running.
         let reserved = memory.try_reserve().ok();
@@ -275,7 +282,8 @@ fn asks_kernel() -> bool {
 }
 
 fn pool(limits: &SandboxConfig, asks_kernel: bool) -> PoolingAllocationConfig {
-    let total = limits.max_concurrent_instances + u32::from(INSTANCES_FOR_LOADING);
+    let total =
+        limits.max_concurrent_instances + u32::from(INSTANCES_FOR_LOADING) + u32::from(INSTANCES_BESIDE_SERVING);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(total)
         .total_core_instances(total * CORE_INSTANCES_MAX)

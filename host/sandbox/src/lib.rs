@@ -42,6 +42,7 @@ mod swap;
 mod wasi;
 mod watch;
 mod way;
+mod workers;
 
 pub use cache::CompiledCache;
 pub use compiling::Compiler;
@@ -56,3 +57,4 @@ pub use progress::{Compiling, StartProgress};
 pub use sandbox::{Sandbox, StartError};
 pub use state_dir::StateError;
 pub use watch::{CannotWatch, ContractFolder};
+pub use workers::WorkerThreads;

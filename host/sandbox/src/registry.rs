@@ -215,6 +215,10 @@ impl Contract for Version {
         // Not counted: no request of a user depends on it.
         Box::pin(self.contract.sample_in(Lane::Serving))
     }
+
+    fn beside_serving(&self) -> Option<Arc<dyn Contract>> {
+        self.contract.beside_serving()
+    }
 }
 
 /// Everything that is loaded, at one moment.

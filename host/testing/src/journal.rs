@@ -14,7 +14,7 @@ use intent_gateway_domain::findings::{
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, Journal, ReceiptFate};
-use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
+use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX, Receipt, ReceiptsBack};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::user::User;
 use intent_gateway_domain::user_data::{ErasedEvidence, UserEvidence, UserRanking, ranking_mark};
@@ -185,6 +185,24 @@ impl Evidence for MemoryJournal {
         let newest_first = self.all_receipts().into_iter().rev();
         let of_request = newest_first.filter(|receipt| receipt.request_id == request_id);
         ready(of_request.take(limit as usize).map(|receipt| receipt.id).collect())
+    }
+
+    /// A receipt's number is its place, from 1; two make a page.
+    fn receipts_back<'a>(
+        &'a self,
+        intent: &'a IntentId,
+        since: Timestamp,
+        before: Option<u64>,
+    ) -> BoxFuture<'a, Result<ReceiptsBack, StoreError>> {
+        let numbered =
+            (1..).zip(self.all_receipts()).filter(|(number, _)| before.is_none_or(|before| *number < before));
+        let page: Vec<(u64, Receipt)> = numbered.collect::<Vec<_>>().into_iter().rev().take(2).collect();
+        let next = page.last().map(|(number, _)| *number).filter(|number| *number > 1);
+        let erased = self.erased.lock().expect("no test panics in it").clone();
+        let admits =
+            |receipt: &Receipt| receipt.intent == *intent && receipt.at_ms >= since && !erased.contains(&receipt.id);
+        let receipts = page.into_iter().map(|(_, receipt)| receipt).filter(admits).collect();
+        ready(ReceiptsBack { receipts, next })
     }
 
     fn forget(&self, _: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {

@@ -367,11 +367,12 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
 /// An admin's token opens the operation, and the request is one that it takes: a refusal proved something.
 async fn assert_real(platform: &Platform, operation: &Operation) {
     let Operation { name, method, .. } = operation;
-    // The first takes a component, the second would end the search that comes after it, and the third takes an account that
+    // The first two take a component, the third would end the search that comes after it, and another takes an account that
     // a user's browser has linked. The next wants a contract to have failed. Three take and hand over files, and the others show or decide what
     // there is none of.
     let apart = [
         "POST /api/v1/admin/contracts",
+        "POST /api/v1/admin/contracts/compare",
         "DELETE /api/v1/admin/intents/{intent}",
         "DELETE /api/v1/admin/intents/{intent}/coming",
         "DELETE /api/v1/links/{partner}",

@@ -78,7 +78,10 @@ pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
     step("Booking the best option, and the report when the work is done");
     order::run(&gateway, &before, &folder, &mut timings)?;
 
-    step("Shipping version 1.0.1, which puts safety first, with searches in flight");
+    step("What version 1.0.1, which puts safety first, would have made of the searches so far");
+    compare(&gateway)?;
+
+    step("Shipping version 1.0.1 with searches in flight");
     let after = swap_under_load(&gateway)?;
     shown::show_options(&after);
     shown::show_movement(&before, &after);
@@ -222,6 +225,14 @@ fn swap_under_load(gateway: &Gateway) -> anyhow::Result<Value> {
         bail!("a search failed during the swap: {failure}");
     }
     search(gateway)
+}
+
+/// Compares the next version with what was ranked so far; nobody is served by it.
+fn compare(gateway: &Gateway) -> anyhow::Result<()> {
+    let next = guests::component_path(guests::EXAMPLES, "contract-safety-first");
+    let mut compare = Command::new(gateway::binary("debug", "intent-gateway"));
+    compare.args(["contract", "compare"]).arg(next).args(["--gateway", &gateway.server.url]);
+    crate::command::run(compare.env("INTENT_GATEWAY_TOKEN", gateway.admin_token()))
 }
 
 fn show_hints(gateway: &Gateway, folder: &Path) {

@@ -1,6 +1,7 @@
 //! The command line of `intent-gateway contract`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use intent_gateway_domain::id::IntentId;
@@ -43,6 +44,16 @@ pub(crate) enum ContractCommand {
         Example:\n  intent-gateway contract rollback auto.book_ac_service"
     )]
     Rollback(IntentArgs),
+    /// Show what a version would have made of what was ranked before, without serving anybody by it.
+    #[command(
+        after_help = "CANDIDATE is a file, or a loaded version as `contract show` takes it. The gateway ranks again what its \
+        receipts of the intent hold, the latest first; a contract is a pure function, so every difference is the version's own.\n\n\
+        Exit codes: 0 nothing is wrong, 1 the candidate fails, or something differs that its difference budget does not \
+        announce (docs/compare.md).\n\n\
+        Examples:\n  intent-gateway contract compare new.wasm --since 7d\n  \
+        intent-gateway contract compare auto.book_ac_service@1.1.0 --html comparison.html"
+    )]
+    Compare(CompareArgs),
     /// No longer want the version that an intent waits for. What serves goes on.
     #[command(after_help = "A version waits where several gateways share a store, until all of them have it ready; \
         `contract status` shows for which.\n\n\
@@ -104,6 +115,28 @@ pub(crate) struct ActivateArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// A component, or a loaded version: the beginning of its digest, or `intent@version`.
+    #[arg(value_name = "CANDIDATE")]
+    pub(super) candidate: PathBuf,
+    /// How far to look back: `7d`, `12h`.
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_span)]
+    pub(super) since: Duration,
+    /// What to compare with: `live`, what the live version makes of it; `shown`, what was shown, by whichever version; or a loaded
+    /// version.
+    #[arg(long, value_name = "live|shown|CONTRACT", default_value = "live")]
+    pub(super) against: String,
+    /// At most so many receipts, the latest.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(super) limit: u64,
+    /// Write the report as one page of HTML, with plots, to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
     /// The component.
     #[arg(value_name = "FILE")]
@@ -152,6 +185,14 @@ pub(crate) struct FailuresArgs {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) ask: AskArgs,
+}
+
+/// A time back from now, in days, hours, minutes or seconds.
+fn parse_span(text: &str) -> Result<Duration, String> {
+    let expected = || format!("`{text}` is no time such as `7d` or `12h`");
+    let span: jiff::Span = text.parse().map_err(|_| expected())?;
+    let time = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| expected())?;
+    Duration::try_from(time).map_err(|_| expected())
 }
 
 fn parse_intent(text: &str) -> Result<IntentId, String> {

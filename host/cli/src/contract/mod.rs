@@ -5,10 +5,12 @@
 //! | which loaded version a name means | `select` |
 //! | how an answer looks to a person | `show` |
 //! | the calls in which contracts failed | `faults` |
+//! | what a version would have made of what was ranked | `compare` |
 //!
 //! Not here: writing contracts, which is `plugin`.
 
 mod arguments;
+mod compare;
 mod faults;
 mod select;
 mod show;
@@ -46,6 +48,7 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
         ContractCommand::Load(arguments) => load(arguments),
         ContractCommand::Activate(arguments) => activate(arguments),
         ContractCommand::Rollback(arguments) => roll_back(arguments),
+        ContractCommand::Compare(arguments) => compare::run(arguments),
         ContractCommand::Withdraw(arguments) => withdraw(arguments),
         ContractCommand::Retire(arguments) => retire(arguments),
         ContractCommand::Status(arguments) => status(arguments),

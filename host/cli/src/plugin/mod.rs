@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use contract_toolchain::ToolchainError;
+use intent_gateway_kit::build::BuildError;
 use intent_gateway_kit::check::{self, Live, Loaded};
 use intent_gateway_kit::fuzz::FuzzReport;
 use intent_gateway_kit::replay::{self, Recorded};
@@ -50,7 +51,9 @@ fn scaffold_one(arguments: &NewArgs) -> Result<Verdict, CommandError> {
 
 fn build_one(arguments: &BuildArgs) -> Result<Verdict, CommandError> {
     let built = build::run(&arguments.dir, arguments.out.as_deref(), &complain).map_err(|error| match error {
-        ToolchainError::NoCrate(_) => usage(error),
+        BuildError::Toolchain(ToolchainError::NoCrate(_)) | BuildError::Unreadable(..) | BuildError::NoBudget(..) => {
+            usage(error)
+        }
         other => fail(other),
     })?;
     let kib = built.component_bytes.div_ceil(1024);

@@ -45,7 +45,10 @@ mod tests {
 
     #[test]
     fn every_route_of_the_platform_team_is_reserved_and_no_other() {
-        let team = crate::admin::routes().merge(crate::metrics::routes()).merge(crate::platform::routes());
+        let team = crate::admin::routes()
+            .merge(crate::streams::team_routes())
+            .merge(crate::metrics::routes())
+            .merge(crate::platform::routes());
         let team = team.merge(crate::second_person::routes()).split_for_parts().1;
         assert!(team.paths.paths.len() > 30);
         assert!(team.paths.paths.keys().all(|path| Lane::of(path) == Lane::Reserved), "{:?}", team.paths.paths.keys());

@@ -31,7 +31,7 @@ pub(super) struct EventBody {
     /// Where the connection is told that its answer is read.
     reading: Option<OpenStream>,
     is_over: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl EventBody {
@@ -39,12 +39,12 @@ impl EventBody {
         items: BoxStream<'static, Bytes>,
         heartbeat: Duration,
         reading: Option<Answering>,
-        place: OwnedSemaphorePermit,
+        place: impl Into<Option<OwnedSemaphorePermit>>,
     ) -> Self {
         let due = Box::pin(tokio::time::sleep(heartbeat));
         let opening = Some(event::opening());
         let reading = reading.map(Answering::stream);
-        Self { opening, items, draining: None, heartbeat, due, reading, is_over: false, _place: place }
+        Self { opening, items, draining: None, heartbeat, due, reading, is_over: false, _place: place.into() }
     }
 
     /// Ends when a shutdown begins.

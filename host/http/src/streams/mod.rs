@@ -1,10 +1,11 @@
 //! Answers that come in pieces, as server-sent events (WHATWG HTML, 9.2): following an order, a search that shows what it has
-//! while it waits for the rest, and the changes of an orchestrator's orders.
+//! while it waits for the rest, the changes of an orchestrator's orders, and how far a comparison of versions is.
 //!
 //! Nothing here piles up: an event is written when the reader takes it and not before, and a reader that takes none has its
 //! connection closed as an idle one is. What each event holds is described in `docs/streams.md`.
 
 mod body;
+mod compare;
 mod event;
 mod follow;
 mod orders;
@@ -23,6 +24,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Code, Refusal};
 
+pub(crate) use self::compare::routes as team_routes;
 pub(crate) use self::follow::routes;
 pub(crate) use self::orders::order_changes;
 pub(crate) use self::search::search;

@@ -87,6 +87,10 @@ impl FakeAdmin {
 }
 
 impl ContractAdmin for FakeAdmin {
+    fn component(&self, _: Digest) -> BoxFuture<'_, Result<Option<Bytes>, ContractAdminError>> {
+        std::future::ready(Ok(None)).boxed()
+    }
+
     fn missing(&self) -> Vec<MissingVersion> {
         vec![MissingVersion {
             intent: "test.gone".to_owned(),

@@ -3,6 +3,7 @@
 mod admin;
 mod ask;
 mod business;
+mod comparison;
 mod conform;
 mod contract;
 mod delivered;

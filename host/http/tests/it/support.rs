@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use http::Method;
 use http_body_util::BodyExt as _;
+use intent_gateway_compare::Comparisons;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::error::CallFailure;
@@ -15,7 +16,7 @@ use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{LeftOut, Selection};
+use intent_gateway_domain::ports::{Contracts, LeftOut, Selection};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_http::auth::{Role, Scopes, TokenRules, Tokens};
@@ -61,6 +62,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::admin::FakeAdmin;
+use crate::comparison::{OnThisThread, ShowsNothing};
 use crate::conform::differences;
 use crate::contract::{Gate, contract, ordering};
 use crate::linking::{Granting, linking};
@@ -287,6 +289,7 @@ impl Gateway {
             background: Arc::new(NoBackground),
             settings,
         });
+        let contracts_of_all: Arc<dyn Contracts> = contracts.clone();
         let searcher = Searcher {
             contracts,
             directory: near_and_far(),
@@ -323,6 +326,14 @@ impl Gateway {
             streams,
             searcher: Arc::new(searcher),
             admin: admin.clone(),
+            comparisons: Arc::new(Comparisons::new(
+                contracts_of_all,
+                admin.clone(),
+                Arc::new(ShowsNothing),
+                evidence.clone(),
+                Arc::new(OnThisThread),
+                Duration::from_millis(200),
+            )),
             tokens: tokens.clone(),
             onboarding: onboarding.clone(),
             store: kept.store.clone(),

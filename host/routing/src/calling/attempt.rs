@@ -65,7 +65,9 @@ impl Caller {
             match self.tracker.ask(&call.partner.id, &order, call.request.asker, now) {
                 TrackDecision::Serve(answer) => return Ok(JudgedAnswer::clone(&answer)),
                 TrackDecision::Call(permit) => return self.call_in_turn(call, permit).await,
-                TrackDecision::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now.plus_ms(wait_ms) > call.time.deadline() => {
+                TrackDecision::Wait(wait_ms)
+                    if wait_ms > ASK_AGAIN_MS || now.plus_ms(wait_ms) > call.time.deadline() =>
+                {
                     let failure = CallFailure::NotCalled { why: NotCalled::PartnerRate, wait_ms: Some(wait_ms) };
                     return Err(CallError::Partner { code: None, failure, link: None });
                 }

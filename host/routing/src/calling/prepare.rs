@@ -109,19 +109,7 @@ impl Caller {
             context.request_id = request_id;
         }
         telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
-        Ok(PreparedCall {
-            contract,
-            context,
-            request,
-            partner,
-            binding,
-            arguments,
-            notes,
-            time,
-            expired,
-            part,
-            quoted,
-        })
+        Ok(PreparedCall { contract, context, request, partner, binding, arguments, notes, time, expired, part, quoted })
     }
 
     /// The partner, if requests of the intent are still routed to it. What was booked may be followed and cancelled as long

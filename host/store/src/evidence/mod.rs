@@ -22,7 +22,7 @@ use intent_gateway_domain::findings::{
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::Evidence;
-use intent_gateway_domain::receipt::KeptReceipt;
+use intent_gateway_domain::receipt::{KeptReceipt, ReceiptsBack};
 use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
@@ -258,6 +258,15 @@ impl Evidence for SqlStore {
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         let found = self.read_of_request(request_id, limit.min(READ_MAX));
         found.map(|found| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn receipts_back<'a>(
+        &'a self,
+        intent: &'a IntentId,
+        since: Timestamp,
+        before: Option<u64>,
+    ) -> BoxFuture<'a, Result<ReceiptsBack, StoreError>> {
+        self.read_back(intent, since, before).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
     fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {

@@ -8,22 +8,28 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::receipt::{
-    KeptReceipt, QuotedOptions, RANKINGS_OF_REQUEST_MAX, RECEIPTS_LOOKED_THROUGH_MAX,
+    KeptReceipt, QuotedOptions, RANKINGS_OF_REQUEST_MAX, RECEIPTS_LOOKED_THROUGH_MAX, Receipt, ReceiptsBack,
 };
 use intent_gateway_domain::user_data::UserRanking;
 use intent_gateway_domain::vault::Mark;
 use serde_json::value::RawValue;
 
-use super::statements::{OF_ALL, OF_FILE, Whole, put_together};
-use super::{FILE, files_of_kept};
+use super::statements::{OF_ALL, OF_FILE, Place, Whole, put_together};
+use super::{FILE, files_of_kept, first_number, kept};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::{keepable_name, read_quoted, read_shown, receipt};
 use crate::records::SqlStore;
 use crate::sqlite::{Batch, OpenSegments, Sqlite};
 use crate::value::{Column, Row, Value};
+
+/// Receipts of all intents that are looked at for a page of those of one.
+const LOOKED_AT_ONCE: u32 = 64;
+/// How much later than the end of its segment a receipt's time may be: clocks of gateways differ.
+const CLOCKS_DIFFER_MS: u64 = 60 * 60 * 1_000;
 
 /// The statements below say it as a figure.
 const _: () = assert!(RANKINGS_OF_REQUEST_MAX == 3);
@@ -175,6 +181,47 @@ impl SqlStore {
         Ok(ids)
     }
 
+    /// An intent's receipts since a time, from `before` back.
+    pub(crate) async fn read_back(
+        &self,
+        intent: &IntentId,
+        since: Timestamp,
+        before: Option<u64>,
+    ) -> Result<ReceiptsBack, EngineError> {
+        let segments: Vec<(u64, Timestamp)> =
+            kept(&self.engine).await?.iter().map(|known| (known.segment.number, known.segment.begun)).collect();
+        let earliest = since.minus_ms(CLOCKS_DIFFER_MS);
+        let begun = segments.iter().rev().find(|(_, begun)| *begun <= earliest);
+        let floor = begun.map_or(0, |(number, _)| first_number(*number));
+        let mut below = before.unwrap_or(u64::MAX).min(i64::MAX.unsigned_abs());
+        // Ends: every turn goes back by a segment.
+        loop {
+            let is_below = |(number, _): &&(u64, Timestamp)| first_number(*number) + 1 < below;
+            let (place, from) = match (&self.engine, segments.iter().rev().find(is_below)) {
+                (Engine::Sqlite(_), Some((number, _))) => (Place::Segment(*number), first_number(*number)),
+                _ => (Place::Tables, 0),
+            };
+            let values = vec![Value::number(below)?, LOOKED_AT_ONCE.into(), intent.as_str().into()];
+            let found = put_together(self.ask_at(place, |ask| ask.of_intent, values).await?)?;
+            let last = found.last().map(|whole| whole.header.number(0)).transpose()?;
+            let reached = last.unwrap_or(from + 1).max(from + 1);
+            let next = (reached > floor + 1 && (last.is_some() || from > 0)).then_some(reached);
+            if last.is_some() || next.is_none() {
+                let admits = |whole: &Whole| {
+                    Ok::<_, EngineError>(whole.header.text(4)? == intent.as_str() && whole.header.time(2)? >= since)
+                };
+                let mut receipts = Vec::new();
+                for whole in &found {
+                    if admits(whole)? {
+                        receipts.extend(readable_receipt(whole));
+                    }
+                }
+                return Ok(ReceiptsBack { receipts, next });
+            }
+            below = reached;
+        }
+    }
+
     /// Identifiers of the receipts of a request, newest first.
     pub(crate) async fn read_of_request(&self, request_id: &str, limit: u32) -> Result<Vec<String>, EngineError> {
         let values: Vec<Value> = vec![keepable_name(request_id).into(), limit.into()];
@@ -263,6 +310,17 @@ impl SqlStore {
             Ok(rows.iter().take(RANKINGS_OF_REQUEST_MAX as usize).filter_map(readable_quote).collect())
         };
         rows.iter_mut().map(read).collect()
+    }
+}
+
+/// A receipt that is not erased. One that is damaged keeps nobody from reading the others.
+fn readable_receipt(Whole { header, parts }: &Whole) -> Option<Receipt> {
+    match receipt(header, parts) {
+        Ok(kept) => kept.whole(),
+        Err(error) => {
+            tracing::error!(error = &error as &dyn std::error::Error, "a receipt cannot be read");
+            None
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Statements {
     pub(super) receipt: &'static str,
     /// Receipts and their parts, from one down.
     pub(super) page: &'static str,
+    /// The same with the parts of an intent's receipts alone.
+    pub(super) of_intent: &'static str,
     /// Receipts of parts, and whether they are there.
     pub(super) of_parts: &'static str,
     pub(super) shown: &'static str,
@@ -28,7 +30,7 @@ pub(super) struct Statements {
 
 /// Receipts with their parts, in one row for each part, or one without a part.
 macro_rules! whole {
-    ($receipts:literal, $parts:literal, $which:literal, $order:literal) => {
+    ($receipts:literal, $parts:literal, $which:literal, $of:literal, $order:literal) => {
         concat!(
             "SELECT one.*, part.partner, COALESCE(part.quoted, ''), COALESCE(part.body, ''), part.request_id, part.intent, \
              part.at_ms FROM (SELECT ",
@@ -39,7 +41,9 @@ macro_rules! whole {
             $which,
             ") AS one LEFT JOIN ",
             $parts,
-            " AS part ON part.receipt = one.number ORDER BY ",
+            " AS part ON part.receipt = one.number",
+            $of,
+            " ORDER BY ",
             $order,
             "part.place"
         )
@@ -49,8 +53,15 @@ macro_rules! whole {
 macro_rules! statements {
     ($receipts:literal, $parts:literal) => {
         Statements {
-            receipt: whole!($receipts, $parts, "id = $1", ""),
-            page: whole!($receipts, $parts, "number < $1 ORDER BY number DESC LIMIT $2", "one.number DESC, "),
+            receipt: whole!($receipts, $parts, "id = $1", "", ""),
+            page: whole!($receipts, $parts, "number < $1 ORDER BY number DESC LIMIT $2", "", "one.number DESC, "),
+            of_intent: whole!(
+                $receipts,
+                $parts,
+                "number < $1 ORDER BY number DESC LIMIT $2",
+                " AND part.intent = $3",
+                "one.number DESC, "
+            ),
             of_parts: concat!(
                 "SELECT part.receipt, one.id FROM (SELECT DISTINCT receipt FROM ",
                 $parts,

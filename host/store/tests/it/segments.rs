@@ -68,6 +68,20 @@ struct Model {
     kept: Vec<(Receipt, Option<&'static str>, bool)>,
 }
 
+/// Identifiers of an intent's receipts, page by page from the latest back.
+async fn read_back(store: &SqlStore, intent: &IntentId, since: Timestamp) -> Vec<String> {
+    let (mut found, mut before) = (Vec::new(), None);
+    loop {
+        let page = store.receipts_back(intent, since, before).await.expect("it reads");
+        found.extend(page.receipts.into_iter().map(|receipt| receipt.id));
+        assert!(page.next.is_none_or(|next| before.is_none_or(|before| next < before)), "it goes back");
+        before = page.next;
+        if before.is_none() {
+            return found;
+        }
+    }
+}
+
 const USERS: [&str; 2] = ["ann", "bob"];
 const OTHER: &str = "lifestyle.book_yoga_class";
 
@@ -110,6 +124,13 @@ impl Model {
             let expected: Vec<&str> = of_intent.map(|(receipt, ..)| receipt.id.as_str()).collect();
             let intent = IntentId::parse(intent).unwrap();
             assert_eq!(store.recent_receipts(&intent, 1_000).await.unwrap(), expected, "step {step}");
+            let latest = self.live().map(|(receipt, ..)| receipt.at_ms).max().unwrap_or_default();
+            for since in [Timestamp::EPOCH, latest.minus_ms(50)] {
+                let wanted = |receipt: &&Receipt| receipt.intent == intent && receipt.at_ms >= since;
+                let expected: Vec<String> =
+                    self.live().rev().map(|(receipt, ..)| receipt).filter(wanted).map(|it| it.id.clone()).collect();
+                assert_eq!(read_back(store, &intent, since).await, expected, "step {step}");
+            }
         }
         for name in USERS {
             let own = self.live().rev().filter(|(_, owner, _)| *owner == Some(name));

@@ -1,0 +1,45 @@
+//! Compares versions of a contract before anybody is served by a new one: what was ranked, as receipts have it, is evaluated
+//! again by a candidate, and every difference is counted.
+//!
+//! A contract is a pure function of its arguments, so two evaluations of one version differ in nothing, and every difference
+//! between two versions is theirs.
+//!
+//! | question | module |
+//! |---|---|
+//! | what a version makes of a receipt | `judged` |
+//! | where two outcomes of one receipt differ | `difference` |
+//! | how alike two rankings are | `similarity` |
+//! | which differences an author has announced | `budget`; where a component says so: `embedded` |
+//! | what many differences come to | `tally` |
+//! | what is told of it | `report` |
+//! | how many receipts are compared beside everything else | `run` |
+//! | who may compare what, and when | `service` |
+//!
+//! Not here: where receipts are kept, the threads, and how a report looks to a person.
+
+mod budget;
+mod difference;
+mod distribution;
+mod embedded;
+mod judged;
+mod report;
+mod run;
+mod service;
+mod similarity;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+pub use budget::{BudgetReport, DifferenceBudget, InvalidBudget, Outside};
+pub use distribution::Distribution;
+pub use embedded::{BUDGET_SECTION, read_budget, with_budget};
+pub use judged::{Judged, Ranking};
+pub use report::{
+    BaselineName, CallTimes, CodeCount, ComparedVersion, ComparisonReport, Example, ExampleRow, PartnerShare,
+    RuleChange, ScoreShift,
+};
+pub use run::{Baseline, Comparer, KeptReceipts, Progress, ReceiptSource, run};
+pub use service::{Against, Candidate, Comparison, ComparisonError, ComparisonOrder, Comparisons};
+pub use similarity::{kendall_tau_b, overlap, rank_biased_overlap};
+pub use tally::Tally;

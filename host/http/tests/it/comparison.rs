@@ -1,0 +1,130 @@
+//! Comparisons over fakes: what is asked for, what is told, and what is refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http::Method;
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::contract::Evaluation;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::ports::{Contract, ContractRuntime, Workers};
+use intent_gateway_domain::versions::{CallCounts, NotExamined, RefusedComponent, ServedIntent};
+use intent_gateway_http::auth::Role;
+use intent_gateway_testing::contract::{ScriptedContract, accept_any_request, descriptor};
+use serde_json::{Value, json};
+
+use crate::support::{Ask, Gateway, refused};
+
+const COMPARE: &str = "/api/v1/admin/contracts/compare";
+
+/// Examines everything but `bad` as a version that shows nothing.
+pub(crate) struct ShowsNothing;
+
+impl ContractRuntime for ShowsNothing {
+    fn examine<'a>(&'a self, component: Bytes, _: &'a Actor) -> BoxFuture<'a, Result<Arc<dyn Contract>, NotExamined>> {
+        let refused = || {
+            let (code, message) = ("NO_COMPONENT".to_owned(), "these bytes are no component".to_owned());
+            NotExamined::Refused(Box::new(RefusedComponent { digest: None, identity: None, code, message }))
+        };
+        let contract = ScriptedContract::new(descriptor("1.1.0"))
+            .on_check_request(|context, _, arguments| Ok(accept_any_request(context, arguments)))
+            .on_evaluate(|_, _, _| Ok(Evaluation::default()));
+        let examined =
+            if &component[..] == b"bad" { Err(refused()) } else { Ok(Arc::new(contract) as Arc<dyn Contract>) };
+        std::future::ready(examined).boxed()
+    }
+
+    fn take_up(&self, _: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
+        std::future::ready(None).boxed()
+    }
+
+    fn keep(&self, _: Digest) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
+
+    fn find_spare(&self, _: Digest) -> BoxFuture<'_, Option<Bytes>> {
+        std::future::ready(None).boxed()
+    }
+
+    fn serve(&self, _: Vec<ServedIntent>) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
+
+    fn counts(&self, _: Digest) -> CallCounts {
+        CallCounts::default()
+    }
+
+    fn absolve(&self, _: Digest) {}
+
+    fn announce(&self, _: String, _: usize, _: usize) {}
+}
+
+/// Works where it is asked.
+pub(crate) struct OnThisThread;
+
+impl Workers for OnThisThread {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn run(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        work
+    }
+
+    fn spent(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// The data of the events of a name.
+fn events(stream: &str, name: &str) -> Vec<Value> {
+    let data = stream.split("\n\n").filter_map(|event| event.strip_prefix(&format!("event: {name}\ndata: ")));
+    data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
+}
+
+async fn compare(gateway: &Gateway, query: &str, component: &'static [u8]) -> crate::support::Answer {
+    let ask = Ask::wasm(&format!("{COMPARE}{query}"), component);
+    gateway.call(ask.role(Role::Admin)).await
+}
+
+#[tokio::test]
+async fn a_candidate_is_compared_with_what_was_ranked_and_nothing_is_loaded() {
+    let gateway = Gateway::new().await;
+    let search = Ask::json("/api/v1/intents/test.find_things/search", json!({ "request_id": "r-1" }).to_string());
+    let receipt = gateway.call(search.role(Role::Orchestrator)).await.json()["receipt"].clone();
+    let answer = compare(&gateway, "?since_ms=0", b"shows nothing").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.headers["content-type"], "text/event-stream");
+    let text = answer.text();
+    let [report] = &events(text, "report")[..] else { panic!("one report: {text}") };
+    assert_eq!((&report["receipts"], &report["different"], &report["newly_empty"]), (&json!(1), &json!(1), &json!(1)));
+    assert_eq!((&report["worst"][0]["receipt"], &report["candidate"]["version"]), (&receipt, &json!("1.1.0")));
+    assert_eq!((&report["baseline"]["is"], &report["baseline"]["version"]), (&json!("version"), &json!("1.2.3")));
+    assert_eq!(events(text, "end"), [json!({ "reason": "complete", "resume": false })]);
+    let later = format!("?since_ms={}", crate::support::NOW_MS + 1);
+    let none = compare(&gateway, &later, b"shows nothing").await.text().to_owned();
+    assert_eq!(events(&none, "report")[0]["receipts"], json!(0));
+}
+
+#[tokio::test]
+async fn what_cannot_be_compared_is_refused() {
+    let gateway = Gateway::new().await;
+    for (query, component, expected) in [
+        ("?since_ms=x", &b"x"[..], refused(400, "INVALID_REQUEST")),
+        ("?limit=0", b"x", refused(400, "INVALID_REQUEST")),
+        ("?against=nobody", b"x", refused(400, "INVALID_REQUEST")),
+        ("?other=1", b"x", refused(400, "INVALID_REQUEST")),
+        ("", b"bad", refused(422, "NO_COMPONENT")),
+        (&format!("?against={}", Digest::of(b"x")), b"x", refused(404, "NOT_FOUND")),
+        (&format!("?digest={}", Digest::of(b"x")), b"", refused(404, "NOT_FOUND")),
+    ] {
+        assert_eq!(compare(&gateway, query, component).await.refusal(), expected, "{query}");
+    }
+    for role in [Role::Orchestrator, Role::Partner] {
+        let ask = Ask::new(Method::POST, COMPARE).role(role);
+        assert_eq!(gateway.call(ask).await.refusal(), refused(403, "FORBIDDEN"));
+    }
+}
