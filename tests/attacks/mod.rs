@@ -12,6 +12,7 @@ mod development_settings;
 mod disguised_fields;
 mod endless_token;
 mod example_keys;
+mod forged_contract;
 mod huge_commission;
 mod leaked_secret;
 mod ledger_beside_links;

@@ -51,30 +51,33 @@ fn dependencies_point_one_way() {
         ("onboarding", &["domain"]),
         ("ledger", &["domain"]),
         ("linking", &["domain"]),
-        ("catalogue", &["domain"]),
+        ("signing", &["domain"]),
+        ("catalogue", &["domain", "signing"]),
         ("compare", &["domain"]),
         ("sandbox", &["domain"]),
         ("mail", &["domain"]),
         // The requests to authorization servers are a port of `linking`, reports and entries one of `ledger`.
         ("partners", &["domain", "linking"]),
         ("store", &["domain", "ledger"]),
-        ("api", &["compare", "domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
-        ("http", &["api", "compare", "domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+        ("api", &["compare", "domain", "outbound", "routing", "onboarding", "ledger", "linking", "signing"]),
+        ("http", &["api", "compare", "domain", "outbound", "routing", "onboarding", "ledger", "linking", "signing"]),
         ("check", &["catalogue", "domain", "ledger", "linking", "onboarding", "outbound", "store"]),
-        ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "store"]),
+        ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "signing", "store"]),
     ] {
         assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");
     }
     assert_eq!(own("contract-sdk"), set(&["contract-sdk-derive"]));
     assert_eq!(own("contract-toolchain"), set(&[]));
-    let kit = host(&["compare", "domain", "sandbox"]).into_iter().chain(set(&["contract-toolchain"])).collect();
+    let kit =
+        host(&["compare", "domain", "sandbox", "signing"]).into_iter().chain(set(&["contract-toolchain"])).collect();
     assert_eq!(own("intent-gateway-kit"), kit);
     for contract in CONTRACTS {
         assert_eq!(own(contract), set(&["contract-sdk"]), "{contract}");
     }
 
     // A contract and its SDK know no runtime and no IO, and neither do the rules of the product.
-    let rules = host(&["domain", "outbound", "routing", "onboarding", "ledger", "linking", "catalogue", "compare"]);
+    let rules =
+        host(&["domain", "outbound", "routing", "onboarding", "ledger", "linking", "catalogue", "compare", "signing"]);
     for package in CONTRACTS.into_iter().chain(["contract-sdk"]).chain(rules.iter().map(String::as_str)) {
         for runtime in ["tokio", "hyper", "axum", "rusqlite", "wasmtime", "rmcp"] {
             assert!(!dependencies(&metadata, package).contains(runtime), "{package} must not depend on {runtime}");

@@ -171,6 +171,8 @@ pub(crate) struct GatewayOptions {
     pub(crate) extra: String,
     /// More of the section `server`.
     pub(crate) server: String,
+    /// More of the section `contracts`.
+    pub(crate) trust: String,
 }
 
 /// A gateway process with its own folder, and clients of both roles.
@@ -383,6 +385,12 @@ impl Gateway {
         token(&self.folder.path().join("gateway.toml"), arguments)
     }
 
+    /// Posts a document as an admin.
+    pub(crate) async fn admin_send(&self, path: &str, body: &Value) -> Answer {
+        let request = self.client.post(format!("{}/api/v1/admin{path}", self.server.url)).json(body);
+        self.send(request, &self.admin).await
+    }
+
     pub(crate) async fn admin_post(&self, path: &str) -> Answer {
         self.send(self.client.post(format!("{}/api/v1/admin{path}", self.server.url)), &self.admin).await
     }
@@ -465,12 +473,13 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
     // Nobody stands in front of most gateways who would have to be told of their end.
     let drain = if options.server.contains("drain_announce_ms") { "" } else { "drain_announce_ms = 0\n" };
     let mut text = format!(
-        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n{drain}open_requests_per_minute = {}\n{}\n[contracts]\ndir = {:?}\n\
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n{drain}open_requests_per_minute = {}\n{}\n[contracts]\ndir = {:?}\n{}\n\
          [partner_client]\nallow_loopback_http = true\n{}\n",
         folder.join("state"),
         OPEN_REQUESTS_PER_MINUTE,
         options.server,
         folder.join("contracts"),
+        options.trust,
         options.extra
     );
     // Most tests ask the same few partners more often in a second than a contract allows in a minute.

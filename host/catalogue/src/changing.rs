@@ -26,6 +26,7 @@ use crate::following::change_of;
 use crate::names::{self, NameError};
 use crate::service::Catalogue;
 use crate::state::{self, Verdict};
+use crate::trust::Trusted;
 use crate::view::TakenOut;
 
 /// For how long whoever asks for a version to go live waits until every gateway has it ready. It goes on after that.
@@ -97,11 +98,16 @@ impl Catalogue {
         origin: &Origin,
         by: &Actor,
     ) -> Result<Arc<dyn Contract>, ContractAdminError> {
-        self.setup.runtime.examine(component, by).await.map_err(|reason| match reason {
+        let Trusted { component, signatures, .. } =
+            self.judge_file(&component).map_err(|refused| self.reject(*refused, origin.clone()))?;
+        let examined = self.setup.runtime.examine(component, by).await.map_err(|reason| match reason {
             NotExamined::Refused(refused) => self.reject(*refused, origin.clone()),
             NotExamined::Overloaded => ContractAdminError::Overloaded,
             NotExamined::ShuttingDown => ContractAdminError::ShuttingDown,
-        })
+        })?;
+        let checked = self.check_signed(&*examined, signatures.as_ref());
+        checked.map_err(|refused| self.reject(*refused, origin.clone()))?;
+        Ok(examined)
     }
 
     pub(crate) async fn load_component(
@@ -118,9 +124,11 @@ impl Catalogue {
     pub(crate) async fn take_examined(
         &self,
         contract: Arc<dyn Contract>,
-        component: Bytes,
+        file: Bytes,
         order: LoadOrder,
     ) -> Result<Loaded, ContractAdminError> {
+        // Again: what was examined a while ago may be revoked by now.
+        let trusted = self.judge_file(&file).map_err(|refused| self.reject(*refused, order.origin.clone()))?;
         let (descriptor, digest) = (contract.descriptor().clone(), contract.digest());
         let held = Held::take(self, digest);
         let now = self.setup.clock.now();
@@ -128,7 +136,7 @@ impl Catalogue {
         if !self.view().is_ready(digest) {
             self.note_ready(contract.clone(), now, 0);
         }
-        let taken = steps::run(self.store(), || self.decide_load(&*contract, &component, &order)).await;
+        let taken = steps::run(self.store(), || self.decide_load(&*contract, &trusted, &order)).await;
         if taken.is_err() {
             drop(held);
             self.forget_what_is_not_held();
@@ -178,7 +186,7 @@ impl Catalogue {
     async fn decide_load(
         &self,
         contract: &dyn Contract,
-        component: &Bytes,
+        Trusted { component, signatures, signed_by }: &Trusted,
         order: &LoadOrder,
     ) -> Result<Proposal<Taken>, NotTaken> {
         let (descriptor, digest) = (contract.descriptor(), contract.digest());
@@ -189,6 +197,15 @@ impl Catalogue {
             let mut change = Change::default();
             // What the store has may be damaged.
             component::put(self.store(), &mut change, digest, component).await?;
+            let doing = self.doing(Whence::of(&order.origin), order.by.clone());
+            let signed = signatures
+                .as_ref()
+                .and_then(|signatures| entry.value.take_signatures(digest, signatures, signed_by.clone(), &doing));
+            if let Some(event) = signed {
+                let of_entry = change_of(&entry, vec![event]);
+                change.writes.extend(of_entry.writes);
+                change.audit.extend(of_entry.audit);
+            }
             let is_whole = change.writes.is_empty();
             return Ok(if is_whole { Proposal::nothing(Taken::Known) } else { Proposal::new(change, Taken::Known) });
         }
@@ -204,6 +221,8 @@ impl Catalogue {
             origin: order.origin.clone(),
             loaded_at_ms: doing.at_ms,
             loaded_by: doing.by.clone(),
+            signatures: signatures.clone(),
+            signed_by: signed_by.clone(),
             history: Vec::new(),
         };
         let mut change = Change::default();
@@ -262,6 +281,7 @@ impl Catalogue {
         self.apply().await?;
         let intent = self.view().entry_of(digest).map(|entry| entry.intent.clone());
         let intent = intent.ok_or_else(|| ContractAdminError::Unknown(digest.to_string()))?;
+        self.require_trusted(digest)?;
         let asks = steps::run(self.store(), || self.decide_activation(&intent, digest, &by, when)).await?;
         self.apply().await?;
         let waits_for = if asks { self.wait_until_live(&intent, digest).await? } else { Vec::new() };

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use intent_gateway_domain::check::{CheckedPart, Inspect, Tell, check_records, read_record};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{Kind, StoreError};
+use intent_gateway_signing::Revocations;
 
 use crate::component::{self, ComponentPart, NoComponent};
 use crate::entry::Entry;
@@ -22,12 +23,13 @@ const ENTRIES_AT_ONCE: u32 = 100;
 ///
 /// # Errors
 /// [`StoreError`] when the store fails.
-pub async fn check(store: &dyn Inspect, tell: Tell<'_>) -> Result<[CheckedPart; 4], StoreError> {
+pub async fn check(store: &dyn Inspect, tell: Tell<'_>) -> Result<[CheckedPart; 5], StoreError> {
     Ok([
         check_records::<Entry>(store, tell).await?,
         check_records::<ContractName>(store, tell).await?,
         check_components(store, tell).await?,
         check_records::<GatewayState>(store, tell).await?,
+        check_records::<Revocations>(store, tell).await?,
     ])
 }
 

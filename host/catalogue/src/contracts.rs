@@ -32,6 +32,9 @@ impl CataloguedContracts {
     }
 
     async fn find(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        if self.catalogue.is_revoked(digest) {
+            return None;
+        }
         let held = self.hold(digest, None);
         if held.is_some() {
             return held;

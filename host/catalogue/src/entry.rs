@@ -10,6 +10,7 @@ use intent_gateway_domain::succession::RemovedValue;
 use intent_gateway_domain::versions::{
     ContractEvent, HISTORY_MAX, Origin, VersionAct, VersionEvent, VersionName, Whence,
 };
+use intent_gateway_signing::Signatures;
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,9 @@ pub struct RetiredVersion {
     pub component_bytes: usize,
     /// When it had to make room, milliseconds since the epoch.
     pub retired_at_ms: Timestamp,
+    /// Who has signed it, as it was loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signatures: Option<Signatures>,
 }
 
 /// A version of an intent's contract.
@@ -59,6 +63,12 @@ pub struct EntryVersion {
     pub origin: Origin,
     pub loaded_at_ms: Timestamp,
     pub loaded_by: Actor,
+    /// Who has signed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signatures: Option<Signatures>,
+    /// Names of the keys of these that were trusted when it was loaded, or signed anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signed_by: Vec<String>,
     /// What has happened to it, oldest first: at most [`HISTORY_MAX`] events, of which the first is its loading.
     pub history: Vec<VersionEvent>,
 }
@@ -237,6 +247,54 @@ impl Entry {
         Some((good, vec![left, went_live]))
     }
 
+    /// Takes versions out of service that are not trusted any more: what was to serve is withdrawn, and the last version that is
+    /// still trusted serves in the place of the live one, if there is one.
+    pub fn revoke(&mut self, is_revoked: impl Fn(Digest) -> bool, doing: &Doing) -> Vec<ContractEvent> {
+        self.previous.retain(|digest| !is_revoked(*digest));
+        let mut events = Vec::new();
+        if self.coming.as_ref().is_some_and(|coming| is_revoked(coming.digest)) {
+            events.extend(self.withdraw(doing));
+        }
+        let Some(live) = self.live.filter(|live| is_revoked(*live)) else { return events };
+        match self.roll_back(live, doing) {
+            Some((_, rolled_back)) => events.extend(rolled_back),
+            None => {
+                let before = self.live_name();
+                self.live = None;
+                events.push(self.note(live, VersionAct::LeftService, doing, before));
+            }
+        }
+        events
+    }
+
+    /// Takes the signatures of somebody more to a version; nothing where they are known.
+    pub fn take_signatures(
+        &mut self,
+        digest: Digest,
+        signatures: &Signatures,
+        signed_by: Vec<String>,
+        doing: &Doing,
+    ) -> Option<ContractEvent> {
+        let version = self.versions.iter_mut().find(|version| version.digest == digest)?;
+        let merged = version.signatures.as_ref().map_or_else(|| signatures.clone(), |known| known.merged(signatures));
+        if version.signatures.as_ref() == Some(&merged) {
+            return None;
+        }
+        version.signatures = Some(merged);
+        let new = signed_by.into_iter().filter(|name| !version.signed_by.contains(name)).collect::<Vec<_>>();
+        version.signed_by.extend(new);
+        let live = self.live_name();
+        Some(self.note(digest, VersionAct::Signed, doing, live))
+    }
+
+    /// What is known of who has signed a version, listed or retired, and when it was taken.
+    #[must_use]
+    pub fn signatures_of(&self, digest: Digest) -> Option<(Option<&Signatures>, Timestamp)> {
+        let listed = self.version(digest).map(|version| (version.signatures.as_ref(), version.loaded_at_ms));
+        let retired = || self.retired.iter().find(|version| version.digest == digest);
+        listed.or_else(|| retired().map(|version| (version.signatures.as_ref(), version.retired_at_ms)))
+    }
+
     /// Retires versions beyond the bound, the oldest that can be spared first.
     pub fn shrink(&mut self, kept: usize, now: Timestamp) -> Vec<EntryVersion> {
         let mut evicted = Vec::new();
@@ -246,8 +304,8 @@ impl Entry {
             let Some(spared) = find_dispensable(&digests, &needed, self.last_good()) else { break };
             let gone = self.versions.remove(spared);
             self.previous.retain(|previous| *previous != gone.digest);
-            let EntryVersion { digest, version, component_bytes, .. } = gone.clone();
-            self.retired.push(RetiredVersion { digest, version, component_bytes, retired_at_ms: now });
+            let EntryVersion { digest, version, component_bytes, signatures, .. } = gone.clone();
+            self.retired.push(RetiredVersion { digest, version, component_bytes, retired_at_ms: now, signatures });
             evicted.push(gone);
         }
         evicted
@@ -278,10 +336,10 @@ impl Entry {
     fn note(&mut self, digest: Digest, act: VersionAct, doing: &Doing, before: Option<VersionName>) -> ContractEvent {
         let event = doing.event(act);
         let live_after = self.live_name();
-        let (mut version, mut origin) = (Version::new(0, 0, 0), Origin::Kept);
+        let (mut version, mut origin, mut signed_by) = (Version::new(0, 0, 0), Origin::Kept, Vec::new());
         if let Some(noted) = self.versions.iter_mut().find(|version| version.digest == digest) {
             noted.note(event.clone());
-            (version, origin) = (noted.version.clone(), noted.origin.clone());
+            (version, origin, signed_by) = (noted.version.clone(), noted.origin.clone(), noted.signed_by.clone());
         }
         ContractEvent {
             intent: self.intent.clone(),
@@ -291,6 +349,7 @@ impl Entry {
             event,
             live_before: before,
             live_after,
+            signed_by,
             removed: Vec::new(),
         }
     }
@@ -326,6 +385,8 @@ mod tests {
             origin: Origin::Upload("ann".to_owned()),
             loaded_at_ms: Timestamp::from_ms(number),
             loaded_by: Actor::new("admin", "ann"),
+            signatures: None,
+            signed_by: Vec::new(),
             history: Vec::new(),
         }
     }
@@ -399,6 +460,20 @@ mod tests {
         assert!(entry.roll_back(third, &doing(9, Whence::RollBack)).is_none(), "it does not serve");
         assert_eq!(entry.roll_back(second, &doing(9, Whence::RollBack)).map(|(good, _)| good), Some(first));
         assert!(entry.roll_back(first, &doing(9, Whence::RollBack)).is_none(), "there is nothing else");
+    }
+
+    #[test]
+    fn what_is_revoked_gives_way_to_the_last_version_that_is_not() {
+        let mut entry = entry(4);
+        entry.ask_for(digest("0"), &doing(5, Whence::Activation));
+        let revoked = [digest("3"), digest("2"), digest("0")];
+        let events = entry.revoke(|digest| revoked.contains(&digest), &doing(6, Whence::Revocation));
+        let expected = [(VersionAct::Withdrawn, 0), (VersionAct::LeftService, 3), (VersionAct::WentLive, 1)];
+        assert_eq!(acts(&events), expected);
+        assert_eq!((entry.live, entry.coming.is_none(), entry.last_good()), (Some(digest("1")), true, None));
+        assert!(entry.revoke(|digest| revoked.contains(&digest), &doing(7, Whence::Revocation)).is_empty());
+        let events = entry.revoke(|_| true, &doing(8, Whence::Revocation));
+        assert_eq!((acts(&events), entry.live), (vec![(VersionAct::LeftService, 1)], None));
     }
 
     #[test]

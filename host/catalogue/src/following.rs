@@ -174,6 +174,7 @@ impl Catalogue {
                 self.note_change();
             }
             if is_last {
+                self.read_revocations().await?;
                 self.read_at_ms.store(asked_at_ms, Ordering::Relaxed);
                 return Ok(());
             }
@@ -282,6 +283,10 @@ impl Catalogue {
     /// Takes a version from where it is had: compiled here, else the store, else where this gateway takes contracts from.
     async fn obtain(&self, digest: Digest) -> StageOutcome {
         let runtime = &self.setup.runtime;
+        // Who may write to the store may put anything there.
+        if let Err(refused) = self.judge_kept(digest) {
+            return StageOutcome::Failed(*refused);
+        }
         if let Some(contract) = runtime.take_up(digest).await {
             return StageOutcome::Ready(contract);
         }

@@ -25,6 +25,7 @@ mod state;
 mod takeover;
 #[cfg(test)]
 mod tests;
+mod trust;
 mod view;
 
 pub use check::check;

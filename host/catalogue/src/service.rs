@@ -19,6 +19,7 @@ use intent_gateway_domain::versions::{
     LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ServingStatus,
     StagedStatus, VersionName,
 };
+use intent_gateway_signing::TrustPolicy;
 
 use crate::component::{self, NoComponent};
 use crate::entry::{Entry, EntryVersion};
@@ -35,6 +36,8 @@ pub struct CatalogueSetup {
     pub runtime: Arc<dyn ContractRuntime>,
     pub clock: Arc<dyn Clock>,
     pub timer: Arc<dyn Timer>,
+    /// Whose components are taken.
+    pub trust: TrustPolicy,
     /// Versions of an intent that are kept ready.
     pub versions_kept: usize,
     /// For how long this gateway serves what it last heard is to serve, milliseconds.
@@ -143,8 +146,9 @@ impl Catalogue {
     }
 
     pub(crate) fn describe(&self, view: &View, entry: &Entry, version: &EntryVersion) -> LoadedVersion {
-        let EntryVersion { digest, version, component_bytes, origin, loaded_at_ms, loaded_by, history, .. } =
-            version.clone();
+        let EntryVersion {
+            digest, version, component_bytes, origin, loaded_at_ms, loaded_by, history, signed_by, ..
+        } = version.clone();
         let CallCounts { calls, faults } = self.setup.runtime.counts(digest);
         LoadedVersion {
             intent: entry.intent.to_string(),
@@ -155,6 +159,7 @@ impl Catalogue {
             loaded_at_ms,
             loaded_by,
             history,
+            signed_by,
             component_bytes,
             calls,
             faults,

@@ -19,6 +19,7 @@ use crate::entry::{Doing, Entry, EntryVersion};
 use crate::following::change_of;
 use crate::names;
 use crate::service::Catalogue;
+use crate::trust::Trusted;
 
 /// A version that was examined, and is to be taken over.
 struct Examined {
@@ -67,6 +68,13 @@ impl Catalogue {
                 }
             },
         };
+        let Trusted { component, .. } = match self.judge_file(&component) {
+            Ok(trusted) => trusted,
+            Err(refused) => {
+                self.note_refused(*refused, left.origin);
+                return Ok(None);
+            }
+        };
         let contract = match self.setup.runtime.take_up(digest).await {
             Some(contract) => contract,
             None => match self.setup.runtime.examine(component.clone(), &Actor::gateway()).await {
@@ -114,6 +122,8 @@ impl Catalogue {
                 origin: left.origin.clone(),
                 loaded_at_ms: left.loaded_at_ms,
                 loaded_by: left.loaded_by.clone(),
+                signatures: None,
+                signed_by: Vec::new(),
                 history: left.history.clone(),
             };
             if let Err(error) = names::claim(self.store(), &mut change, intent, &version).await {

@@ -8,6 +8,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::versions::{MissingVersion, ServedIntent, StageFailure};
+use intent_gateway_signing::{Revocations, SignatureRefusal, TrustPolicy};
 
 use crate::entry::Entry;
 
@@ -25,6 +26,8 @@ pub(crate) struct View {
     pub(crate) failed: HashMap<Digest, Failed>,
     /// Live versions that keep failing, where the store has not taken the roll-back yet: with what serves in their place.
     pub(crate) taken_out: BTreeMap<IntentId, TakenOut>,
+    /// What is revoked, as it was last read.
+    pub(crate) revocations: Arc<Revocations>,
     /// What serves here.
     pub(crate) served: BTreeMap<IntentId, Digest>,
 }
@@ -71,6 +74,29 @@ impl View {
     /// The entry that has a version.
     pub(crate) fn entry_of(&self, digest: Digest) -> Option<&Entry> {
         self.entries.values().find(|entry| entry.version(digest).is_some())
+    }
+
+    /// Whether a version of the catalogue may run.
+    ///
+    /// # Errors
+    /// [`SignatureRefusal`] where whoever has signed it is not trusted, or it is revoked.
+    pub(crate) fn judge(&self, trust: &TrustPolicy, digest: Digest) -> Result<(), SignatureRefusal> {
+        let (signatures, at) =
+            self.entries.values().find_map(|entry| entry.signatures_of(digest)).unwrap_or((None, Timestamp::EPOCH));
+        trust.judge(digest, signatures, at, &self.revocations).map(drop)
+    }
+
+    /// From here on, what is not trusted any more is not ready.
+    pub(crate) fn withhold_untrusted(&mut self, trust: &TrustPolicy, now: Timestamp) {
+        let judged = |digest: &Digest| self.judge(trust, *digest).err().map(|refusal| (*digest, refusal));
+        let of_entries = self.entries.values().flat_map(|entry| entry.versions.iter().map(|version| version.digest));
+        let known: Vec<Digest> = of_entries.collect();
+        let refused: Vec<_> = known.iter().filter_map(judged).collect();
+        for (digest, refusal) in refused {
+            self.ready.remove(&digest);
+            let failure = StageFailure { code: refusal.code().to_owned(), message: refusal.to_string() };
+            self.failed.insert(digest, Failed { failure, at_ms: now, took_ms: 0 });
+        }
     }
 
     /// Decides anew what serves.

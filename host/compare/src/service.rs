@@ -11,10 +11,10 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{
-    Contract, ContractAdmin, ContractRuntime, Contracts, Evidence, Workers, find_version,
+    Contract, ContractAdmin, ContractIntake, Contracts, Evidence, Workers, find_version,
 };
 use intent_gateway_domain::store::StoreError;
-use intent_gateway_domain::versions::{ContractAdminError, NotExamined};
+use intent_gateway_domain::versions::{ContractAdminError, Origin};
 
 use crate::budget::{DifferenceBudget, InvalidBudget};
 use crate::embedded::read_budget;
@@ -59,8 +59,6 @@ pub enum ComparisonError {
     /// One at a time.
     #[error("another comparison is under way")]
     UnderWay,
-    #[error("the candidate cannot be examined")]
-    NotExamined(NotExamined),
     #[error("there is no contract {0}")]
     Unknown(Digest),
     #[error("the candidate is a contract of {candidate}, and what it is to be compared with one of {other}")]
@@ -82,7 +80,7 @@ pub struct Comparison {
 pub struct Comparisons {
     contracts: Arc<dyn Contracts>,
     catalogue: Arc<dyn ContractAdmin>,
-    runtime: Arc<dyn ContractRuntime>,
+    intake: Arc<dyn ContractIntake>,
     evidence: Arc<dyn Evidence>,
     workers: Arc<dyn Workers>,
     /// What a call may take that serves somebody.
@@ -110,12 +108,12 @@ impl Comparisons {
     pub fn new(
         contracts: Arc<dyn Contracts>,
         catalogue: Arc<dyn ContractAdmin>,
-        runtime: Arc<dyn ContractRuntime>,
+        intake: Arc<dyn ContractIntake>,
         evidence: Arc<dyn Evidence>,
         workers: Arc<dyn Workers>,
         deadline: Duration,
     ) -> Self {
-        Self { contracts, catalogue, runtime, evidence, workers, deadline, is_under_way: Arc::default() }
+        Self { contracts, catalogue, intake, evidence, workers, deadline, is_under_way: Arc::default() }
     }
 
     /// Begins a comparison: examines the candidate, and finds what it is compared with.
@@ -159,7 +157,8 @@ impl Comparisons {
         match candidate {
             Candidate::Component(component) => {
                 let budget = read_budget(&component)?;
-                let examined = self.runtime.examine(component, by).await.map_err(ComparisonError::NotExamined)?;
+                let origin = Origin::Upload(by.subject.clone());
+                let examined = self.intake.examine(component, &origin, by).await?;
                 Ok((examined, budget))
             }
             Candidate::Known(digest) => {

@@ -34,6 +34,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Orchestrator;
@@ -43,6 +44,9 @@ use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig, Shedding};
 use intent_gateway_mail::{MailConfig, MailTls};
 use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_sandbox::SandboxConfig;
+use intent_gateway_signing::{IntentPattern, PublicKey, TrustPolicy, TrustedKey};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, put_own_anchors_aside, read_anchors};
@@ -365,6 +369,28 @@ pub struct ContractsSection {
     pub dir: Option<PathBuf>,
     /// For how long a gateway that cannot read the catalogue serves what it last heard is to serve.
     max_stale_minutes: u64,
+    /// Whether components are taken only if a trusted key has signed them.
+    require_signature: bool,
+    /// Keys whose signatures are trusted.
+    trusted_keys: Vec<TrustedKeySection>,
+}
+
+/// A key whose signatures are trusted.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrustedKeySection {
+    /// How people call it.
+    name: String,
+    public_key: PublicKey,
+    /// What it may sign, for example `auto.*`; everything where it names nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    intents: Vec<IntentPattern>,
+    /// The first day on which what it has signed may be loaded, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<Day>,
+    /// The last day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<Day>,
 }
 
 /// Most minutes of `contracts.max_stale_minutes`: a week.
@@ -372,7 +398,7 @@ const MAX_STALE_MAX_MINUTES: u64 = 7 * 24 * 60;
 
 impl Default for ContractsSection {
     fn default() -> Self {
-        Self { dir: None, max_stale_minutes: 60 }
+        Self { dir: None, max_stale_minutes: 60, require_signature: false, trusted_keys: Vec::new() }
     }
 }
 
@@ -383,7 +409,41 @@ impl ContractsSection {
         self.max_stale_minutes * 60_000
     }
 
+    /// Whose components are taken.
+    #[must_use]
+    pub fn trust(&self) -> TrustPolicy {
+        let trusted = |key: &TrustedKeySection| TrustedKey {
+            name: key.name.clone(),
+            key: key.public_key,
+            intents: key.intents.clone(),
+            from: key.from.and_then(|day| start_of(day.0)),
+            until: key.until.and_then(|day| start_of(day.0.tomorrow().ok()?)),
+        };
+        TrustPolicy {
+            keys: self.trusted_keys.iter().map(trusted).collect(),
+            requires_signature: self.require_signature,
+        }
+    }
+
     fn check(&self, problems: &mut Vec<String>) {
+        for (at, key) in self.trusted_keys.iter().enumerate() {
+            let others = &self.trusted_keys[..at];
+            if key.name.is_empty() || others.iter().any(|other| other.name == key.name) {
+                problems.push(format!("`contracts.trusted_keys` names `{}` twice, or not at all", key.name));
+            }
+            if others.iter().any(|other| other.public_key == key.public_key) {
+                problems.push(format!("`contracts.trusted_keys` has the key of `{}` twice", key.name));
+            }
+            if key.from.zip(key.until).is_some_and(|(from, until)| from > until) {
+                problems.push(format!("`contracts.trusted_keys`: the key `{}` is valid on no day", key.name));
+            }
+        }
+        if self.require_signature && self.trusted_keys.is_empty() {
+            problems.push(
+                "`contracts.require_signature` is true and no key is trusted; name one in `contracts.trusted_keys`"
+                    .to_owned(),
+            );
+        }
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
             problems.push(format!("`contracts.dir` is `{}`, which is no folder; create it first", dir.display()));
         }
@@ -392,6 +452,31 @@ impl ContractsSection {
             problems.push(format!("`contracts.max_stale_minutes` is {stale}; expected 1 to {MAX_STALE_MAX_MINUTES}"));
         }
     }
+}
+
+/// A day, `2026-12-31`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+struct Day(Date);
+
+impl TryFrom<String> for Day {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map(Self).map_err(|_| format!("`{text}` is no day such as `2026-12-31`"))
+    }
+}
+
+impl From<Day> for String {
+    fn from(day: Day) -> Self {
+        day.0.to_string()
+    }
+}
+
+/// When a day begins, UTC.
+fn start_of(day: Date) -> Option<Timestamp> {
+    let start = day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
+    Some(Timestamp::from_ms(u64::try_from(start).unwrap_or_default()))
 }
 
 /// Searches.

@@ -56,6 +56,7 @@ pub mod reseal;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod secret;
+pub mod sections;
 pub mod sign_in;
 pub mod signing_keys;
 pub mod single_flight;

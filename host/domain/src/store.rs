@@ -62,11 +62,13 @@ pub enum Kind {
     ComponentParts,
     /// What a gateway has ready of an intent, and serves. Key: intent and gateway.
     ContractStates,
+    /// What of contracts is revoked: one record.
+    ContractRevocations,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -88,6 +90,7 @@ impl Kind {
         Self::ContractNames,
         Self::ComponentParts,
         Self::ContractStates,
+        Self::ContractRevocations,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -115,6 +118,7 @@ impl Kind {
             Self::ContractNames => "contract_names",
             Self::ComponentParts => "component_parts",
             Self::ContractStates => "contract_states",
+            Self::ContractRevocations => "contract_revocations",
         }
     }
 
@@ -143,6 +147,7 @@ impl Kind {
                 | Self::Connections
                 | Self::Contracts
                 | Self::ContractStates
+                | Self::ContractRevocations
         )
     }
 }

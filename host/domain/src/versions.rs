@@ -49,6 +49,8 @@ pub struct LoadedVersion {
     pub loaded_by: Actor,
     /// What has happened to it, oldest first: at most [`HISTORY_MAX`] events.
     pub history: Vec<VersionEvent>,
+    /// Names of the trusted keys that have signed it.
+    pub signed_by: Vec<String>,
     /// Size of the component in bytes.
     pub component_bytes: usize,
     /// Calls served since the process started.
@@ -343,6 +345,8 @@ pub enum VersionAct {
     Withdrawn,
     /// It was live, and nothing that was asked for has taken its place.
     LeftService,
+    /// Somebody more has signed it.
+    Signed,
 }
 
 /// By which way it happened.
@@ -363,6 +367,8 @@ pub enum Whence {
     Withdrawal,
     /// A gateway had it in its state folder, from before there was a catalogue.
     TakenOver,
+    /// It, or the key that signed it, is not trusted any more.
+    Revocation,
 }
 
 impl Whence {
@@ -407,6 +413,8 @@ pub struct ContractEvent {
     /// What served the intent before, and after; nothing where it was out of service.
     pub live_before: Option<VersionName>,
     pub live_after: Option<VersionName>,
+    /// Names of the trusted keys that have signed it.
+    pub signed_by: Vec<String>,
     /// The values of vocabularies that the loading of it took out: whoever loaded it has said that this is meant.
     pub removed: Vec<RemovedValue>,
 }
@@ -425,12 +433,16 @@ impl ContractEvent {
             VersionAct::WentLive => "contract.went_live",
             VersionAct::Withdrawn => "contract.withdrawn",
             VersionAct::LeftService => "contract.left_service",
+            VersionAct::Signed => "contract.signed",
         };
         let (version, digest) = (self.version.to_string(), self.digest.to_string());
         let mut detail = json!({
             "version": version, "digest": digest, "whence": whence, "origin": self.origin,
             "live_before": self.live_before, "live_after": self.live_after,
         });
+        if !self.signed_by.is_empty() {
+            detail["signed_by"] = json!(self.signed_by);
+        }
         if !self.removed.is_empty() {
             let named: Vec<_> = self.removed.iter().take(REMOVED_NAMED_MAX).collect();
             let more = self.removed.len() - named.len();

@@ -271,6 +271,7 @@ async fn start_contracts(
         runtime: sandbox.clone(),
         clock: clock.clone(),
         timer: Arc::new(RuntimeTimer),
+        trust: config.contracts.trust(),
         versions_kept: config.sandbox.versions_kept_per_intent,
         max_stale_ms: config.contracts.max_stale_ms(),
     });
@@ -441,10 +442,11 @@ fn parts(
         anchors: anchors.clone(),
         health: health.of.clone(),
         evidence: store.clone(),
+        revocations: catalogue.clone(),
         comparisons: Arc::new(Comparisons::new(
             contracts.clone(),
             catalogue.clone(),
-            sandbox.clone(),
+            catalogue.clone(),
             store.clone(),
             Arc::new(WorkerThreads::beside_serving()),
             config.sandbox.deadline(),

@@ -67,6 +67,7 @@ use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::orders::Orders;
 use intent_gateway_routing::search::Searcher;
 use intent_gateway_routing::user_data::UserRecords;
+use intent_gateway_signing::RevocationDesk;
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
@@ -145,6 +146,8 @@ pub struct AppState {
     pub evidence: Arc<dyn Evidence>,
     /// Versions of contracts against each other.
     pub comparisons: Arc<Comparisons>,
+    /// What of contracts is revoked.
+    pub revocations: Arc<dyn RevocationDesk>,
     /// What is kept of faults of contracts.
     pub faults: Arc<FaultDesk>,
     /// What is kept of one user.
@@ -197,6 +200,7 @@ pub(crate) struct App {
     pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) comparisons: Arc<Comparisons>,
+    pub(crate) revocations: Arc<dyn RevocationDesk>,
     pub(crate) faults: Arc<FaultDesk>,
     pub(crate) user_records: Arc<UserRecords>,
     pub(crate) tokens: Arc<Tokens>,
@@ -321,6 +325,7 @@ pub fn router(state: AppState) -> Router {
         health: state.health,
         evidence: state.evidence,
         comparisons: state.comparisons,
+        revocations: state.revocations,
         faults: state.faults,
         user_records: state.user_records,
         tokens: state.tokens,

@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 94] = [
+pub const ROUTES: [(&str, Method, Scope); 96] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -33,6 +33,8 @@ pub const ROUTES: [(&str, Method, Scope); 94] = [
     // It runs a component, and names receipts and partners.
     ("/api/v1/admin/contracts/compare", Method::POST, Ship),
     ("/api/v1/admin/contracts/failures", Method::GET, Watch),
+    ("/api/v1/admin/contracts/revocations", Method::GET, Watch),
+    ("/api/v1/admin/contracts/revocations", Method::POST, Ship),
     ("/api/v1/admin/contracts/status", Method::GET, Watch),
     ("/api/v1/admin/contracts/{digest}/activate", Method::POST, Ship),
     ("/api/v1/admin/delivered", Method::GET, Watch),

@@ -4,6 +4,7 @@ use intent_gateway_domain::contract::{Axis, Descriptor, OrderWay, Tool, ToolRole
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::LoadError;
+use intent_gateway_signing::{KeyId, SignedComponent};
 use serde::Serialize;
 
 use crate::docs::{self, golive};
@@ -21,6 +22,8 @@ pub struct Inspection {
     /// What can be seen without running it.
     #[serde(flatten)]
     pub outline: Outline,
+    /// Names of the keys that are said to have signed it.
+    pub signed_by: Vec<KeyId>,
     /// How many examples it brings.
     pub examples: usize,
     /// What it declares.
@@ -37,9 +40,16 @@ pub fn run(subject: &Subject) -> Result<Inspection, LoadError> {
         digest: contract.digest(),
         component_bytes: subject.bytes.len(),
         outline: Outline::of(&subject.bytes).unwrap_or_default(),
+        signed_by: signers(&subject.bytes),
         examples: subject.wait(contract.examples())?.len(),
         descriptor: contract.descriptor().clone(),
     })
+}
+
+/// Who is said to have signed a file; nobody where that cannot be read, which `plugin verify` tells.
+fn signers(file: &[u8]) -> Vec<KeyId> {
+    let signatures = SignedComponent::split(file).ok().and_then(|split| split.signatures);
+    signatures.map(|signatures| signatures.keys().collect()).unwrap_or_default()
 }
 
 impl Inspection {
@@ -71,6 +81,7 @@ impl Inspection {
             ("also named", none(&aliases, "nothing else")),
             ("agent", descriptor.agent.clone()),
             ("digest", self.digest.to_string()),
+            ("signed by", none(&self.signed_by.iter().map(KeyId::to_string).collect::<Vec<_>>(), "nobody")),
             ("size", bytes(size)),
             ("starts with", format!("{} of memory", bytes(self.outline.initial_memory_bytes))),
             ("imports", none(&self.outline.imports, "nothing")),

@@ -10,6 +10,8 @@
 //! | `plugin inspect` | [`inspect`] |
 //! | `plugin docs` | [`docs`] |
 //! | `plugin replay` | [`replay`] |
+//! | `plugin sign`, `plugin verify` | [`sign`] |
+//! | `contract compare`, as it is shown | [`comparison`] |
 //!
 //! Contracts run in the gateway's own sandbox under its limits, so that what holds here holds there. Nothing here
 //! prints, parses a command line or opens a connection: that is the binary's.
@@ -27,6 +29,7 @@ pub mod outline;
 pub mod replay;
 pub mod scaffold;
 mod schema;
+pub mod sign;
 pub mod subject;
 mod tables;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::sections::{self, SIGNATURES_SECTION};
 use intent_gateway_sandbox::{Compiler, Engine, EngineError, LoadError, LoadedContract, SandboxConfig};
 use tokio::runtime::{Builder, Runtime};
 
@@ -62,7 +63,12 @@ impl Subject {
     /// Name of the content.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.bytes)
+        Digest::of(&self.content())
+    }
+
+    /// The component without its signatures, which are no part of what the digest names.
+    fn content(&self) -> Vec<u8> {
+        sections::take_out(&self.bytes, SIGNATURES_SECTION).0
     }
 
     /// Compiles and examines it, its examples excepted.
@@ -70,7 +76,7 @@ impl Subject {
     /// # Errors
     /// [`LoadError`] when it is not a contract.
     pub fn load(&self) -> Result<LoadedContract, LoadError> {
-        self.wait(LoadedContract::compile(&self.engine, &self.bytes))
+        self.wait(LoadedContract::compile(&self.engine, &self.content()))
     }
 
     /// Waits for something that the contract does.

@@ -21,6 +21,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::{Contract, ContractIntake};
+use intent_gateway_domain::sections::{self, SIGNATURES_SECTION};
 use intent_gateway_domain::succession::Removal;
 use intent_gateway_domain::versions::{ContractAdminError, IntakeStanding, LoadOrder, Origin, RefusedComponent};
 use notify::event::{AccessKind, AccessMode};
@@ -263,7 +264,7 @@ impl SpareComponents {
     pub(crate) fn find(&self, digest: Digest) -> Option<Bytes> {
         let path = self.by_digest.get_or_init(|| self.read_folder()).get(&digest)?.clone();
         let (bytes, found) = read(&path).ok()?;
-        (found == digest).then_some(bytes)
+        (found == digest).then(|| sections::take_out(&bytes, SIGNATURES_SECTION).0.into())
     }
 
     fn read_folder(&self) -> HashMap<Digest, PathBuf> {
@@ -367,7 +368,9 @@ fn read(path: &Path) -> Result<(Bytes, Digest), LoadError> {
     if bytes.len() > CONTRACT_MAX_BYTES {
         return Err(LoadError::TooLarge { bytes: bytes.len(), max: CONTRACT_MAX_BYTES });
     }
-    let digest = Digest::of(&bytes);
+    // What the catalogue knows it by: signatures are no part of the content.
+    let (content, _) = sections::take_out(&bytes, SIGNATURES_SECTION);
+    let digest = Digest::of(&content);
     Ok((Bytes::from(bytes), digest))
 }
 

@@ -191,7 +191,7 @@ const PARTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
 };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 33] = [
+pub(crate) const TABLES: [Table; 34] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -213,6 +213,7 @@ pub(crate) const TABLES: [Table; 33] = [
     records!("contract_names"),
     Table { rows_at_once: FILES_PAGE, ..records!("component_parts") },
     records!("contract_states"),
+    records!("contract_revocations"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 21] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -140,10 +140,16 @@ const STEPS: [Step; 20] = [
         sqlite: include_str!("../migrations/V20__contracts.sqlite.sql"),
         postgres: include_str!("../migrations/V20__contracts.postgres.sql"),
     },
+    Step {
+        name: "V21__revocations",
+        both: include_str!("../migrations/V21__revocations.sql"),
+        sqlite: include_str!("../migrations/V21__revocations.sqlite.sql"),
+        postgres: include_str!("../migrations/V21__revocations.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 20;
+pub(crate) const VERSION: u64 = 21;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

@@ -107,6 +107,7 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::ContractNames => statements!("contract_names"),
         Kind::ComponentParts => statements!("component_parts"),
         Kind::ContractStates => statements!("contract_states"),
+        Kind::ContractRevocations => statements!("contract_revocations"),
     }
 }
 

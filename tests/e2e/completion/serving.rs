@@ -127,6 +127,7 @@ async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox
         clock: Arc::new(SystemClock),
         // Nobody waits: it is alone.
         timer: TestClock::at(0),
+        trust: intent_gateway_signing::TrustPolicy::default(),
         versions_kept: SandboxConfig::default().versions_kept_per_intent,
         max_stale_ms: u64::MAX,
     });
@@ -249,10 +250,11 @@ async fn state(
         linking,
         caller,
         searcher: Arc::new(searcher),
+        revocations: catalogue.clone(),
         comparisons: Arc::new(intent_gateway_compare::Comparisons::new(
             sandbox.clone(),
             catalogue.clone(),
-            sandbox.clone(),
+            catalogue.clone(),
             store.clone(),
             Arc::new(intent_gateway_sandbox::WorkerThreads::beside_serving()),
             Duration::from_secs(1),

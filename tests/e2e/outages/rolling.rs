@@ -69,6 +69,7 @@ async fn no_request_fails_while_gateways_are_replaced_behind_a_proxy() {
         partners: vec![partner.entry("alpha")],
         contracts: vec![ac_contract()],
         extra: settings(None, NO_SMTP),
+        trust: String::new(),
         server: format!("drain_announce_ms = {}", ANNOUNCE.as_millis()),
     };
     let addresses = free_addresses();

@@ -3,4 +3,5 @@
 mod fleet;
 mod single;
 mod takeover;
+mod trust;
 mod world;

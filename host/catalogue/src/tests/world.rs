@@ -14,10 +14,12 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::fleet::{Fleet, Gateway, GatewayId, Leases as _, Renewal};
 use intent_gateway_domain::ports::{Contract, ContractAdmin as _, ContractRuntime};
+use intent_gateway_domain::sections;
 use intent_gateway_domain::succession::Removal;
 use intent_gateway_domain::versions::{
     CallCounts, ContractAdminError, LoadOrder, Loaded, NotExamined, Origin, RefusedComponent, ServedIntent,
 };
+use intent_gateway_signing::TrustPolicy;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, descriptor};
 use intent_gateway_testing::fleet::{MemoryLeases, steady};
@@ -43,7 +45,8 @@ pub(super) struct FakeRuntime {
 }
 
 fn contract(component: &[u8]) -> Option<Arc<dyn Contract>> {
-    let text = std::str::from_utf8(component).ok()?;
+    // What is signed lies within a component.
+    let text = std::str::from_utf8(sections::find(component, "words").unwrap_or(component)).ok()?;
     let mut words = text.split(' ');
     let mut descriptor = descriptor("1.0.0");
     descriptor.intent = words.next()?.parse_intent();
@@ -163,6 +166,10 @@ impl World {
     }
 
     pub(super) fn join_with(&self, name: &str, runtime: Arc<FakeRuntime>) -> Node {
+        self.join_trusting(name, runtime, TrustPolicy::default())
+    }
+
+    pub(super) fn join_trusting(&self, name: &str, runtime: Arc<FakeRuntime>, trust: TrustPolicy) -> Node {
         let id = |text: String| GatewayId::parse(&text).expect("an identifier");
         let run = format!("{name}-{}", self.clock.now_ms());
         let gateway = Gateway { id: id(name.to_owned()), run: id(run), name: name.to_owned(), version: "1".to_owned() };
@@ -174,6 +181,7 @@ impl World {
             runtime: runtime.clone(),
             clock: self.clock.clone(),
             timer: self.clock.clone(),
+            trust,
             versions_kept: 3,
             max_stale_ms: MAX_STALE_MS,
         });
@@ -220,6 +228,12 @@ impl Node {
 
     pub(super) fn load_as(&self, component: &str, activate: bool) -> Result<Loaded, ContractAdminError> {
         block_on(self.ask_to_load(component, activate))
+    }
+
+    pub(super) fn load_file(&self, file: Vec<u8>) -> Result<Loaded, ContractAdminError> {
+        let origin = Origin::Upload("ann".to_owned());
+        let order = LoadOrder { origin, by: Actor::new("admin", "ann"), activate: true, removal: Removal::Refused };
+        block_on(self.catalogue.load(file.into(), order))
     }
 
     pub(super) fn load_later(&self, component: &str) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {

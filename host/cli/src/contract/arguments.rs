@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
+use intent_gateway_signing::KeyId;
 
 use super::select::ContractName;
 use crate::ask::AskArgs;
@@ -59,6 +61,17 @@ pub(crate) enum ContractCommand {
         `contract status` shows for which.\n\n\
         Example:\n  intent-gateway contract withdraw auto.book_ac_service")]
     Withdraw(IntentArgs),
+    /// Revoke a component or a key, for good: what it names, or has signed alone, runs nowhere any more.
+    #[command(
+        after_help = "Every gateway of the store takes such versions out of service within a second; the last version that is \
+        still trusted serves in their place, if there is one.\n\n\
+        Examples:\n  intent-gateway contract revoke --key 4f3b2a1908070605 --reason 'laptop lost'\n  \
+        intent-gateway contract revoke --reason 'leaks prices' \
+        --component 3de42f01fc49f518fad46ecb1537f7f273c9984b8bff96e9de79c7452abb125a"
+    )]
+    Revoke(RevokeArgs),
+    /// List what is revoked.
+    Revocations(RevocationsArgs),
     /// Take an intent out of service. Its versions stay loaded.
     #[command(after_help = "Example:\n  intent-gateway contract retire auto.book_ac_service")]
     Retire(IntentArgs),
@@ -132,6 +145,28 @@ pub(crate) struct CompareArgs {
     /// Write the report as one page of HTML, with plots, to this file.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false, args = ["component", "key"])]
+pub(crate) struct RevokeArgs {
+    /// SHA-256 of a component, whole.
+    #[arg(long, value_name = "DIGEST")]
+    pub(super) component: Option<Digest>,
+    /// Name of a key, 16 hexadecimal characters.
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<KeyId>,
+    /// Why, for the audit log and for whoever is refused.
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: String,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RevocationsArgs {
     #[command(flatten)]
     pub(super) ask: AskArgs,
 }

@@ -5,6 +5,7 @@
 //! | which loaded version a name means | `select` |
 //! | how an answer looks to a person | `show` |
 //! | the calls in which contracts failed | `faults` |
+//! | what is not trusted any more | `revoke` |
 //! | what a version would have made of what was ranked | `compare` |
 //!
 //! Not here: writing contracts, which is `plugin`.
@@ -12,6 +13,7 @@
 mod arguments;
 mod compare;
 mod faults;
+mod revoke;
 mod select;
 mod show;
 
@@ -49,6 +51,8 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
         ContractCommand::Activate(arguments) => activate(arguments),
         ContractCommand::Rollback(arguments) => roll_back(arguments),
         ContractCommand::Compare(arguments) => compare::run(arguments),
+        ContractCommand::Revoke(arguments) => revoke::run(arguments),
+        ContractCommand::Revocations(arguments) => revoke::list(arguments),
         ContractCommand::Withdraw(arguments) => withdraw(arguments),
         ContractCommand::Retire(arguments) => retire(arguments),
         ContractCommand::Status(arguments) => status(arguments),

@@ -74,6 +74,7 @@ pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
         loaded_at_ms,
         loaded_by,
         history,
+        signed_by,
         component_bytes,
         calls,
         faults,
@@ -86,6 +87,7 @@ pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
         ("digest", digest.to_string()),
         ("from", show_origin(origin)),
         ("loaded", format!("{} by {}", show_time(*loaded_at_ms), show_actor(loaded_by))),
+        ("signed", if signed_by.is_empty() { "by nobody".to_owned() } else { format!("by {}", signed_by.join(", ")) }),
         ("size", format!("{} KiB", component_bytes.div_ceil(BYTES_PER_KIB))),
         ("calls", calls.to_string()),
         ("faults", faults.to_string()),
@@ -193,6 +195,7 @@ fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String 
         VersionAct::WentLive => "went live",
         VersionAct::Withdrawn => "was not to go live any more",
         VersionAct::LeftService => "left service",
+        VersionAct::Signed => "signed by somebody more",
     };
     let whence = match whence {
         Whence::Folder => "the watched folder",
@@ -202,6 +205,7 @@ fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String 
         Whence::Unloading => "a call that took the intent out of service",
         Whence::Withdrawal => "a withdrawal",
         Whence::TakenOver => "the state folder of an earlier release",
+        Whence::Revocation => "a revocation",
     };
     format!("{}  {act}, by {whence} ({})", show_time(*at_ms), show_actor(by))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use intent_gateway_domain::id::IntentId;
+use intent_gateway_signing::PublicKey;
 
 use crate::access::GatewayArgs;
 
@@ -48,6 +49,23 @@ pub(crate) enum PluginCommand {
     /// Write the partner-facing page of a contract, in Markdown.
     #[command(after_help = "Example:\n  intent-gateway plugin docs contract.wasm --out docs/intents/my-intent.md")]
     Docs(DocsArgs),
+    /// Make a key to sign contracts with, and print its public half for `contracts.trusted_keys`.
+    #[command(
+        after_help = "The file is readable by you alone. Keep it where no gateway and no build can read it but the one that \
+        signs.\n\nExample:\n  intent-gateway plugin keygen release-2026.pem"
+    )]
+    Keygen(KeygenArgs),
+    /// Sign a component: that it is this content, of this version of its intent. Earlier signatures stay.
+    #[command(after_help = "Keys of other tools will do: openssl genpkey -algorithm ed25519 -out release.pem\n\n\
+        Examples:\n  intent-gateway plugin sign plumber.wasm --key release-2026.pem\n  \
+        intent-gateway plugin sign plumber.wasm --key release-2026.pem --out signed/plumber.wasm")]
+    Sign(SignArgs),
+    /// Verify who has signed a component.
+    #[command(
+        after_help = "Exit codes: 0 one of the keys has signed this very content, 1 none has, or a signature is false.\n\n\
+        Example:\n  intent-gateway plugin verify plumber.wasm --key ed25519:GU9h4f3cHiVu3WzrYyfKLZtg1PLQbgBGFVQNFTANDVE="
+    )]
+    Verify(VerifyArgs),
     /// Make a call again in which a contract failed, and show what comes of it now.
     #[command(
         after_help = "FILE is a fault as `contract failures --save` writes it, or an input as `plugin check` does.\n\n\
@@ -146,6 +164,37 @@ pub(crate) struct DocsArgs {
     /// File to write; without it, the page is printed.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct KeygenArgs {
+    /// File to write; it must not be there yet.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SignArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// The private key, PKCS#8 in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// File to write; without it, the component's own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// A public key, as `plugin keygen` prints it; may be given several times.
+    #[arg(long = "key", value_name = "KEY", required = true)]
+    pub(crate) keys: Vec<PublicKey>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

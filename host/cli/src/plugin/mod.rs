@@ -4,6 +4,7 @@
 mod arguments;
 mod cases;
 mod remote;
+mod sign;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,6 +36,9 @@ pub(crate) fn run(command: &PluginCommand) -> ExitCode {
         PluginCommand::Bench(arguments) => bench_one(arguments),
         PluginCommand::Inspect(arguments) => inspect_one(arguments),
         PluginCommand::Docs(arguments) => document_one(arguments),
+        PluginCommand::Keygen(arguments) => sign::make_key(arguments),
+        PluginCommand::Sign(arguments) => sign::sign_one(arguments),
+        PluginCommand::Verify(arguments) => sign::verify_one(arguments),
         PluginCommand::Replay(arguments) => replay_one(arguments),
     };
     exit_code(outcome)
@@ -167,7 +171,12 @@ fn replay_one(arguments: &ReplayArgs) -> Result<Verdict, CommandError> {
 
 /// Writes a file, and the folder that it is to be in.
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// Likewise.
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let made = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, bytes));
     made.with_context(|| format!("cannot write {}", path.display())).map_err(usage)
 }

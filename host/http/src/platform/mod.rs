@@ -15,6 +15,7 @@ mod orders;
 mod overdue;
 mod receipts;
 mod reviews;
+mod revocations;
 
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::list_health))
         .routes(routes!(health::show_health))
         .routes(routes!(health::strike))
+        .routes(routes!(revocations::list_revocations, revocations::revoke))
         .routes(routes!(audit::list_entries))
         .routes(routes!(audit::verify))
         .routes(routes!(ledger::months))

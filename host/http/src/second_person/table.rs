@@ -54,11 +54,12 @@ const fn row(method: Method, route: &'static str, when: When, what: &'static str
 }
 
 #[rustfmt::skip]
-pub(crate) static OPERATIONS: [Operation; 39] = [
+pub(crate) static OPERATIONS: [Operation; 40] = [
     row(Method::POST, "/api/v1/admin/approvals/{approval}/approve", Never, "is what the second person does"),
     row(Method::POST, "/api/v1/admin/approvals/{approval}/refuse", Never, "what was refused can be asked for again"),
     row(Method::POST, "/api/v1/admin/contracts", Forced, "makes a version live that takes values out"),
     row(Method::POST, "/api/v1/admin/contracts/compare", Never, "changes nothing"),
+    row(Method::POST, "/api/v1/admin/contracts/revocations", Never, "the component is built or signed anew; a leak must be closed at once"),
     row(Method::POST, "/api/v1/admin/contracts/{digest}/activate", FirstActivation, "makes a version live that never was"),
     row(Method::DELETE, "/api/v1/admin/intents/{intent}", Always, "takes an intent out of service"),
     row(Method::DELETE, "/api/v1/admin/intents/{intent}/coming", Never, "the version is activated again"),

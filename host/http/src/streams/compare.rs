@@ -21,7 +21,6 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::store::StoreError;
-use intent_gateway_domain::versions::NotExamined;
 use intent_gateway_routing::following::End;
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -191,13 +190,6 @@ impl From<ComparisonError> for Refusal {
                 let message = "Another comparison is under way at this gateway; wait until it has ended.";
                 Self::conflict(COMPARISON_UNDER_WAY, message)
             }
-            ComparisonError::NotExamined(NotExamined::Refused(refused)) => {
-                let refusal = Self::new(Code::InvalidRequest).message(refused.message);
-                refusal.unprocessable(refused.code)
-            }
-            ComparisonError::NotExamined(NotExamined::Overloaded) => Self::new(Code::Overloaded)
-                .message("Several components of yours are being examined; wait until one of them is answered."),
-            ComparisonError::NotExamined(NotExamined::ShuttingDown) => Self::new(Code::Draining),
             ComparisonError::Unknown(digest) => {
                 Self::new(Code::NotFound).message(format!("No contract `{digest}` is loaded."))
             }

@@ -17,6 +17,7 @@ use intent_gateway_domain::versions::{
     LoadedVersion, MissingVersion, Origin, ServingStatus, StageFailure, StagedStatus, VersionAct, VersionEvent,
     VersionName, WaitedFor, Whence,
 };
+use intent_gateway_signing::{Revocation, RevocationDesk, RevocationOutcome, Revocations, Revoked, RevokedVersion};
 use intent_gateway_testing::catalogue::Catalogue;
 
 use crate::contract::digest;
@@ -29,6 +30,8 @@ pub(crate) struct FakeAdmin {
     pub(crate) loads: Mutex<Vec<(usize, LoadOrder)>>,
     /// Who activated or unloaded.
     pub(crate) actors: Mutex<Vec<Actor>>,
+    /// What was revoked.
+    revoked: Mutex<Revocations>,
 }
 
 fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
@@ -46,6 +49,7 @@ fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
             whence: Whence::Folder,
             by: Actor::gateway(),
         }],
+        signed_by: Vec::new(),
         component_bytes: 3,
         calls: 7,
         faults: 0,
@@ -82,7 +86,30 @@ fn removed_value() -> RemovedValue {
 
 impl FakeAdmin {
     pub(crate) fn of(contracts: Arc<Catalogue>) -> Arc<Self> {
-        Arc::new(Self { contracts, loads: Mutex::default(), actors: Mutex::default() })
+        Arc::new(Self { contracts, loads: Mutex::default(), actors: Mutex::default(), revoked: Mutex::default() })
+    }
+}
+
+impl RevocationDesk for FakeAdmin {
+    fn revoke(
+        &self,
+        what: Revoked,
+        reason: String,
+        by: Actor,
+    ) -> BoxFuture<'_, Result<RevocationOutcome, ContractAdminError>> {
+        let revocation = Revocation { what, reason, at_ms: Timestamp::EPOCH, by };
+        let is_new = self.revoked.lock().expect("no test panics in it").add(revocation.clone());
+        let version = RevokedVersion {
+            intent: "test.find_things".to_owned(),
+            version: "1.2.3".to_owned(),
+            digest: digest(),
+            was_live: true,
+        };
+        std::future::ready(Ok(RevocationOutcome { revocation, is_new, versions: vec![version] })).boxed()
+    }
+
+    fn revocations(&self) -> BoxFuture<'_, Result<Revocations, ContractAdminError>> {
+        std::future::ready(Ok(self.revoked.lock().expect("no test panics in it").clone())).boxed()
     }
 }
 

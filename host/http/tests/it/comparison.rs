@@ -1,4 +1,4 @@
-//! Comparisons over fakes: what is asked for, what is told, and what is refused.
+//! Comparisons and revocations over fakes: what is asked for, what is told, and what is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,14 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::Method;
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Evaluation;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::{Contract, ContractRuntime, Workers};
-use intent_gateway_domain::versions::{CallCounts, NotExamined, RefusedComponent, ServedIntent};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{Contract, ContractIntake, Workers};
+use intent_gateway_domain::versions::{
+    ContractAdminError, IntakeStanding, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, RefusedComponent,
+};
 use intent_gateway_http::auth::Role;
 use intent_gateway_testing::contract::{ScriptedContract, accept_any_request, descriptor};
 use serde_json::{Value, json};
@@ -23,11 +27,32 @@ const COMPARE: &str = "/api/v1/admin/contracts/compare";
 /// Examines everything but `bad` as a version that shows nothing.
 pub(crate) struct ShowsNothing;
 
-impl ContractRuntime for ShowsNothing {
-    fn examine<'a>(&'a self, component: Bytes, _: &'a Actor) -> BoxFuture<'a, Result<Arc<dyn Contract>, NotExamined>> {
+impl ContractIntake for ShowsNothing {
+    fn find(&self, _: Digest) -> Option<LoadedVersion> {
+        None
+    }
+
+    fn standing(&self, _: &IntentId) -> IntakeStanding {
+        IntakeStanding::Open
+    }
+
+    fn examine<'a>(
+        &'a self,
+        component: Bytes,
+        origin: &'a Origin,
+        _: &'a Actor,
+    ) -> BoxFuture<'a, Result<Arc<dyn Contract>, ContractAdminError>> {
         let refused = || {
-            let (code, message) = ("NO_COMPONENT".to_owned(), "these bytes are no component".to_owned());
-            NotExamined::Refused(Box::new(RefusedComponent { digest: None, identity: None, code, message }))
+            ContractAdminError::Rejected(Box::new(LoadFailure {
+                at_ms: Timestamp::EPOCH,
+                origin: origin.clone(),
+                digest: None,
+                intent: None,
+                version: None,
+                code: "NO_COMPONENT".to_owned(),
+                message: "these bytes are no component".to_owned(),
+                removed: Vec::new(),
+            }))
         };
         let contract = ScriptedContract::new(descriptor("1.1.0"))
             .on_check_request(|context, _, arguments| Ok(accept_any_request(context, arguments)))
@@ -37,29 +62,11 @@ impl ContractRuntime for ShowsNothing {
         std::future::ready(examined).boxed()
     }
 
-    fn take_up(&self, _: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
-        std::future::ready(None).boxed()
+    fn take(&self, _: Arc<dyn Contract>, _: Bytes, _: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {
+        std::future::ready(Err(ContractAdminError::ShuttingDown)).boxed()
     }
 
-    fn keep(&self, _: Digest) -> BoxFuture<'_, ()> {
-        std::future::ready(()).boxed()
-    }
-
-    fn find_spare(&self, _: Digest) -> BoxFuture<'_, Option<Bytes>> {
-        std::future::ready(None).boxed()
-    }
-
-    fn serve(&self, _: Vec<ServedIntent>) -> BoxFuture<'_, ()> {
-        std::future::ready(()).boxed()
-    }
-
-    fn counts(&self, _: Digest) -> CallCounts {
-        CallCounts::default()
-    }
-
-    fn absolve(&self, _: Digest) {}
-
-    fn announce(&self, _: String, _: usize, _: usize) {}
+    fn note_unreadable(&self, _: RefusedComponent, _: Origin) {}
 }
 
 /// Works where it is asked.
@@ -127,4 +134,27 @@ async fn what_cannot_be_compared_is_refused() {
         let ask = Ask::new(Method::POST, COMPARE).role(role);
         assert_eq!(gateway.call(ask).await.refusal(), refused(403, "FORBIDDEN"));
     }
+}
+
+#[tokio::test]
+async fn a_key_or_a_component_is_revoked_once_and_for_a_reason() {
+    const REVOCATIONS: &str = "/api/v1/admin/contracts/revocations";
+    let gateway = Gateway::new().await;
+    let revoke = async |body: Value| gateway.call(Ask::json(REVOCATIONS, body.to_string()).role(Role::Admin)).await;
+    for bad in [
+        json!({"reason": "lost"}),
+        json!({"component": Digest::of(b"x"), "key": "0011223344556677", "reason": "lost"}),
+        json!({"component": Digest::of(b"x"), "reason": "  "}),
+        json!({"component": Digest::of(b"x"), "reason": "x".repeat(501)}),
+        json!({"key": "00112233", "reason": "lost"}),
+    ] {
+        assert_eq!(revoke(bad.clone()).await.refusal(), refused(400, "INVALID_REQUEST"), "{bad}");
+    }
+    let done = revoke(json!({"key": "0011223344556677", "reason": "lost"})).await;
+    assert_eq!((done.status.as_u16(), &done.json()["versions"][0]["was_live"]), (201, &json!(true)));
+    assert_eq!(revoke(json!({"key": "0011223344556677", "reason": "lost"})).await.status.as_u16(), 200);
+    let listed = gateway.call(Ask::get(REVOCATIONS).role(Role::Admin)).await.json();
+    assert_eq!(listed["revocations"].as_array().map(Vec::len), Some(1));
+    let revoked = &listed["revocations"][0];
+    assert_eq!((&revoked["key"], &revoked["component"]), (&json!("0011223344556677"), &Value::Null));
 }

@@ -326,6 +326,7 @@ impl Gateway {
             streams,
             searcher: Arc::new(searcher),
             admin: admin.clone(),
+            revocations: admin.clone(),
             comparisons: Arc::new(Comparisons::new(
                 contracts_of_all,
                 admin.clone(),

@@ -63,6 +63,7 @@ impl Running {
             clock: clock.clone(),
             timer: Arc::new(TokioTimer),
             versions_kept,
+            trust: intent_gateway_signing::TrustPolicy::default(),
             max_stale_ms: u64::MAX,
         });
         if let Some(left) = read_left_contracts(&state, clock.now())? {
