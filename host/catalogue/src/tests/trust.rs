@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::{ContractAdmin as _, Contracts as _};
 use intent_gateway_domain::sections;
-use intent_gateway_domain::store::{Change, Store as _, load};
+use intent_gateway_domain::store::{Change, Store as _, Versioned, load};
 use intent_gateway_domain::versions::{ContractAdminError, GoLive, VersionAct, Whence};
 use intent_gateway_signing::{
-    PublicKey, RevocationDesk as _, Revoked, SignedComponent, SigningKey, Statement, TrustPolicy, TrustedKey,
+    PublicKey, Revocation, RevocationDesk as _, Revocations, Revoked, SignedComponent, SigningKey, Statement,
+    TrustPolicy, TrustedKey,
 };
 use intent_gateway_testing::catalogue::Catalogue as Serving;
 use intent_gateway_testing::contract::PassiveContract;
@@ -200,4 +202,45 @@ fn without_a_policy_signatures_are_looked_at_and_nobody_needs_any() {
     assert!(node.load_file(component("1.0.0")).is_ok());
     let loaded = node.load_file(signed("1.1.0", &[&good])).expect("as if it were not signed");
     assert!(loaded.version.signed_by.is_empty());
+}
+
+#[test]
+fn a_revocation_counts_before_anybody_has_changed_what_is_wanted() {
+    let (good, public) = key();
+    let trust = trusting(&[("release", public)]);
+    let world = World::new();
+    let node = start(&world, "a", &trust);
+    for number in ["1.0.0", "1.1.0"] {
+        node.load_file(signed(number, &[&good])).expect("it is taken");
+    }
+    // Whoever revoked died before the entry was changed.
+    let mut revocations = Revocations::default();
+    revocations.add(Revocation {
+        what: Revoked::Component(digest("1.1.0")),
+        reason: "lost".to_owned(),
+        at_ms: Timestamp::from_ms(1),
+        by: Actor::new("admin", "ann"),
+    });
+    let mut change = Change::default();
+    change.put(&Versioned::new(revocations));
+    block_on(world.store.commit(change)).expect("it is written");
+    node.turn();
+    assert_eq!(node.live(), Some(digest("1.0.0")));
+    let missing = node.catalogue.missing();
+    assert_eq!((missing.len(), missing[0].code.as_str(), missing[0].ought_to_serve), (1, "REVOKED", true));
+}
+
+#[test]
+fn a_retired_version_that_is_revoked_judges_nothing_any_more() {
+    let (good, public) = key();
+    let world = World::new();
+    let node = start(&world, "a", &trusting(&[("release", public)]));
+    // Three versions are kept.
+    for number in ["1.0.0", "1.1.0", "1.2.0", "1.3.0"] {
+        node.load_file(signed(number, &[&good])).expect("it is taken");
+    }
+    let contracts = CataloguedContracts::new(Serving::of(Vec::<Arc<PassiveContract>>::new()), node.catalogue.clone());
+    assert!(block_on(contracts.find_retired(digest("1.0.0"))).is_some(), "it is needed for what it has judged");
+    revoke(&node, Revoked::Component(digest("1.0.0")));
+    assert!(block_on(contracts.find_retired(digest("1.0.0"))).is_none());
 }
