@@ -36,7 +36,10 @@ impl Judged {
     #[must_use]
     pub fn of_receipt(receipt: &Receipt) -> Self {
         let Receipt { ranked, dropped, outcome, .. } = receipt;
-        Self::Ranked(Ranking { ranked: ranked.clone(), dropped: dropped.clone(), outcome: *outcome })
+        // What an earlier snapshot of a streamed search had shown stands there as well, though this ranking takes it out.
+        let is_kept = |score: &&ReceiptScore| !dropped.iter().any(|drop| drop.number == score.number);
+        let ranked = ranked.iter().filter(is_kept).cloned().collect();
+        Self::Ranked(Ranking { ranked, dropped: dropped.clone(), outcome: *outcome })
     }
 
     /// By a version that ranks it again: it is given what was given then.

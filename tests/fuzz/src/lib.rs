@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "answer_scan", run: targets::answer_scan::run },
     Target { name: "search_payload", run: targets::search_payload::run },
     Target { name: "reference", run: targets::reference::run },
@@ -36,6 +36,7 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "oauth_answer", run: targets::oauth_answer::run },
     Target { name: "event_stream", run: targets::event_stream::run },
     Target { name: "component", run: targets::component::run },
+    Target { name: "signed_component", run: targets::signed_component::run },
 ];
 
 /// The target of a name.

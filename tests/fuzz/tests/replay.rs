@@ -132,4 +132,5 @@ targets! {
     oauth_answer
     event_stream
     component
+    signed_component
 }

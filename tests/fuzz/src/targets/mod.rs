@@ -9,4 +9,5 @@ pub(crate) mod oauth_answer;
 pub(crate) mod reference;
 pub(crate) mod report_signature;
 pub(crate) mod search_payload;
+pub(crate) mod signed_component;
 pub(crate) mod yaml;
