@@ -141,6 +141,46 @@ impl From<RevocationOutcome> for RevocationDone {
     }
 }
 
+/// What a new version does that is found in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleasePolicy {
+    /// It goes live.
+    Auto,
+    /// It is loaded, and goes live when somebody says so.
+    Manual,
+}
+
+/// The policy of an intent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PolicyOrder {
+    pub policy: ReleasePolicy,
+}
+
+impl Body for PolicyOrder {
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        Some(Self { policy: members.word("policy")? })
+    }
+}
+
+impl From<versions::ReleasePolicy> for ReleasePolicy {
+    fn from(policy: versions::ReleasePolicy) -> Self {
+        match policy {
+            versions::ReleasePolicy::Auto => Self::Auto,
+            versions::ReleasePolicy::Manual => Self::Manual,
+        }
+    }
+}
+
+impl From<ReleasePolicy> for versions::ReleasePolicy {
+    fn from(policy: ReleasePolicy) -> Self {
+        match policy {
+            ReleasePolicy::Auto => Self::Auto,
+            ReleasePolicy::Manual => Self::Manual,
+        }
+    }
+}
+
 /// How far a comparison is.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ComparisonProgress {
@@ -337,6 +377,8 @@ pub struct IntentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     pub coming: Option<ComingVersion>,
+    /// What a new version does that is found in a folder.
+    pub policy: ReleasePolicy,
     /// Sorted by identifier.
     pub gateways: Vec<GatewayStatus>,
 }
@@ -653,14 +695,15 @@ impl From<versions::VersionName> for NamedVersion {
 }
 
 impl From<versions::IntentStatus> for IntentStatus {
-    fn from(versions::IntentStatus { intent, live, coming, gateways }: versions::IntentStatus) -> Self {
+    fn from(versions::IntentStatus { intent, live, coming, policy, gateways }: versions::IntentStatus) -> Self {
         let coming = coming.map(|versions::ComingVersion { name, since_ms, by }| ComingVersion {
             name: name.into(),
             since_ms,
             by,
         });
         let gateways = gateways.into_iter().map(GatewayStatus::from).collect();
-        Self { intent: intent.to_string(), live: live.map(NamedVersion::from), coming, gateways }
+        let policy = policy.into();
+        Self { intent: intent.to_string(), live: live.map(NamedVersion::from), coming, policy, gateways }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use futures_util::pin_mut;
-use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
@@ -17,8 +17,10 @@ use intent_gateway_domain::steps::{self, Contended, Proposal};
 use intent_gateway_domain::store::{Change, StoreError, Versioned, load};
 use intent_gateway_domain::succession::{self, RemovedValue, SuccessionError, name_removed};
 use intent_gateway_domain::versions::{
-    Activated, ContractAdminError, GoLive, LoadFailure, LoadOrder, Loaded, NotExamined, Origin, WaitedFor, Whence,
+    Activated, ContractAdminError, GoLive, LoadFailure, LoadOrder, Loaded, NotExamined, Origin, ReleasePolicy,
+    WaitedFor, Whence,
 };
+use serde_json::json;
 
 use crate::component;
 use crate::entry::{Doing, Entry, EntryVersion};
@@ -372,6 +374,40 @@ impl Catalogue {
         steps::run(self.store(), || self.decide_end(intent, withdraw)).await?;
         self.apply().await?;
         Ok(())
+    }
+
+    pub(crate) async fn set_release_policy(
+        &self,
+        intent: &str,
+        policy: ReleasePolicy,
+        by: Actor,
+    ) -> Result<(), ContractAdminError> {
+        steps::run(self.store(), || self.decide_policy(intent, policy, &by)).await?;
+        self.apply().await?;
+        Ok(())
+    }
+
+    async fn decide_policy(
+        &self,
+        intent: &str,
+        policy: ReleasePolicy,
+        by: &Actor,
+    ) -> Result<Proposal<()>, ContractAdminError> {
+        let unknown = || ContractAdminError::Unknown(intent.to_owned());
+        let mut entry = load::<Entry>(self.store(), intent).await?.ok_or_else(unknown)?;
+        let before = std::mem::replace(&mut entry.value.policy, policy);
+        if before == policy {
+            return Ok(Proposal::nothing(()));
+        }
+        let mut change = change_of(&entry, Vec::new());
+        change.audit.push(AuditDraft {
+            at_ms: self.setup.clock.now(),
+            actor: by.clone(),
+            action: "contract.policy".to_owned(),
+            subject: intent.to_owned(),
+            detail: json!({ "policy": policy, "before": before }),
+        });
+        Ok(Proposal::new(change, ()))
     }
 
     /// Ends what an entry has, if it has it.

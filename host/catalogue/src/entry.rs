@@ -8,7 +8,7 @@ use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::store::{Kind, Record};
 use intent_gateway_domain::succession::RemovedValue;
 use intent_gateway_domain::versions::{
-    ContractEvent, HISTORY_MAX, Origin, VersionAct, VersionEvent, VersionName, Whence,
+    ContractEvent, HISTORY_MAX, Origin, ReleasePolicy, VersionAct, VersionEvent, VersionName, Whence,
 };
 use intent_gateway_signing::Signatures;
 use semver::Version;
@@ -34,6 +34,9 @@ pub struct Entry {
     /// The version that is to serve once every gateway has it ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coming: Option<Coming>,
+    /// What a new version does that is found in a folder.
+    #[serde(default)]
+    pub policy: ReleasePolicy,
     /// Versions that had to make room, and may still be needed by what was judged under them; latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<RetiredVersion>,
@@ -150,7 +153,15 @@ impl Entry {
     /// An intent of which nothing is known yet.
     #[must_use]
     pub fn new(intent: IntentId) -> Self {
-        Self { intent, live: None, previous: Vec::new(), versions: Vec::new(), coming: None, retired: Vec::new() }
+        Self {
+            intent,
+            live: None,
+            previous: Vec::new(),
+            versions: Vec::new(),
+            coming: None,
+            policy: ReleasePolicy::default(),
+            retired: Vec::new(),
+        }
     }
 
     #[must_use]

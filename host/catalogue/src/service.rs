@@ -16,8 +16,8 @@ use intent_gateway_domain::ports::{Contract, ContractAdmin, ContractIntake, Cont
 use intent_gateway_domain::store::{Store, StoreError, StoreTrouble, Versioned};
 use intent_gateway_domain::versions::{
     Activated, CallCounts, ComingVersion, ContractAdminError, GatewayStatus, GoLive, IntakeStanding, IntentStatus,
-    LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ServingStatus,
-    StagedStatus, VersionName,
+    LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ReleasePolicy,
+    ServingStatus, StagedStatus, VersionName,
 };
 use intent_gateway_signing::TrustPolicy;
 
@@ -239,7 +239,13 @@ fn status_of(entry: &Entry, rows: impl Iterator<Item = GatewayState>, live: &[Li
     let coming = entry.coming.as_ref().and_then(|coming| {
         Some(ComingVersion { name: name(coming.digest)?, since_ms: coming.since_ms, by: coming.by.clone() })
     });
-    IntentStatus { intent: entry.intent.clone(), live: entry.live.and_then(name), coming, gateways }
+    IntentStatus {
+        intent: entry.intent.clone(),
+        live: entry.live.and_then(name),
+        coming,
+        policy: entry.policy,
+        gateways,
+    }
 }
 
 impl ContractAdmin for Catalogue {
@@ -273,6 +279,15 @@ impl ContractAdmin for Catalogue {
 
     fn withdraw<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
         self.withdraw_coming(intent, by).boxed()
+    }
+
+    fn set_policy<'a>(
+        &'a self,
+        intent: &'a str,
+        policy: ReleasePolicy,
+        by: Actor,
+    ) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+        self.set_release_policy(intent, policy, by).boxed()
     }
 
     fn status<'a>(&'a self, intent: Option<&'a str>) -> BoxFuture<'a, Result<Vec<IntentStatus>, ContractAdminError>> {
@@ -315,6 +330,7 @@ impl ContractIntake for Catalogue {
         match self.view().entries.get(intent) {
             Some(entry) if entry.coming.is_some() => IntakeStanding::Changing,
             Some(entry) if entry.live.is_none() => IntakeStanding::OutOfService,
+            Some(entry) if entry.policy == ReleasePolicy::Manual => IntakeStanding::ByHand,
             _ => IntakeStanding::Open,
         }
     }

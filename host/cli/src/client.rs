@@ -209,6 +209,11 @@ impl Gateway {
         self.parse(path, &text)
     }
 
+    /// Puts a document at a path.
+    pub(crate) fn put(&self, path: &str, body: &serde_json::Value) -> Result<(), GatewayError> {
+        self.ask(Method::PUT, path, Some(JSON), body.to_string().as_bytes()).map(drop)
+    }
+
     /// Removes what is at a path.
     pub(crate) fn delete(&self, path: &str) -> Result<(), GatewayError> {
         self.ask(Method::DELETE, path, None, &[]).map(drop)

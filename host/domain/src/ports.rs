@@ -37,7 +37,7 @@ use crate::user::User;
 use crate::vault::Sealed;
 use crate::versions::{
     Activated, CallCounts, ContractAdminError, GoLive, IntakeStanding, IntentStatus, LoadFailure, LoadOrder, Loaded,
-    LoadedVersion, MissingVersion, NotExamined, Origin, RefusedComponent, ServedIntent,
+    LoadedVersion, MissingVersion, NotExamined, Origin, RefusedComponent, ReleasePolicy, ServedIntent,
 };
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
@@ -171,6 +171,14 @@ pub trait ContractAdmin: Send + Sync {
 
     /// No longer wants the version that an intent waits for.
     fn withdraw<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>>;
+
+    /// Says what new versions of an intent do that are found in a folder.
+    fn set_policy<'a>(
+        &'a self,
+        intent: &'a str,
+        policy: ReleasePolicy,
+        by: Actor,
+    ) -> BoxFuture<'a, Result<(), ContractAdminError>>;
 
     /// What is wanted of each intent, and what each gateway has of it; of one intent alone if given.
     fn status<'a>(&'a self, intent: Option<&'a str>) -> BoxFuture<'a, Result<Vec<IntentStatus>, ContractAdminError>>;

@@ -201,6 +201,8 @@ pub struct IntentStatus {
     pub live: Option<VersionName>,
     /// The version that is to serve once every gateway has it ready.
     pub coming: Option<ComingVersion>,
+    /// What a new version does that is found in a folder.
+    pub policy: ReleasePolicy,
     /// The gateways that live, by identifier.
     pub gateways: Vec<GatewayStatus>,
 }
@@ -313,6 +315,19 @@ pub enum IntakeStanding {
     OutOfService,
     /// Another version is about to go live.
     Changing,
+    /// Versions of the intent go live by an act alone.
+    ByHand,
+}
+
+/// What a new version does that is found in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleasePolicy {
+    /// It goes live.
+    #[default]
+    Auto,
+    /// It is loaded, and goes live when somebody says so.
+    Manual,
 }
 
 /// The outcome of an activation.

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, Uri};
 use intent_gateway_api::contracts::{
     ActivationOutcome, IntentStatus, IntentStatuses, LoadFailure, LoadFailures, LoadOutcome, LoadedVersion,
-    LoadedVersions, MissingVersion, RemovedValues, WaitedFor,
+    LoadedVersions, MissingVersion, PolicyOrder, RemovedValues, WaitedFor,
 };
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::partners::{PartnerEntry, PartnerList};
@@ -91,6 +91,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(show_statuses))
         .routes(routes!(unload_intent))
         .routes(routes!(withdraw_coming))
+        .routes(routes!(set_policy))
         .routes(routes!(list_partners))
         .routes(routes!(list_findings))
         .routes(routes!(summarize_findings))
@@ -338,6 +339,28 @@ async fn withdraw_coming(
             error => error.into(),
         }
     })?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Says what new versions of an intent do that are found in a gateway's contract folder: go live, or wait for somebody.
+#[utoipa::path(
+    put, path = "/api/v1/admin/intents/{intent}/policy", tag = "admin",
+    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    request_body = PolicyOrder,
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 204, description = "It counts from now on, at all gateways of the store"),
+        (status = 400, description = "`INVALID_REQUEST`: the policy is `auto` or `manual`", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no contract of the intent was ever loaded", body = ErrorBody),
+    )
+)]
+async fn set_policy(
+    State(app): State<Arc<App>>,
+    Path(intent): Path<String>,
+    Team(team): Team,
+    body::Json(order): body::Json<PolicyOrder>,
+) -> Result<Response, Refusal> {
+    app.admin.set_policy(&intent, order.policy.into(), team).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

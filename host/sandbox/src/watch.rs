@@ -222,6 +222,14 @@ impl ContractFolder {
             IntakeStanding::Open => true,
             // An intent that was taken out of service stays out when the gateway restarts.
             IntakeStanding::OutOfService => look == Look::Later,
+            IntakeStanding::ByHand => {
+                tracing::info!(
+                    intent = %descriptor.intent,
+                    version = %descriptor.version,
+                    "versions of the intent go live by hand alone; this one is loaded"
+                );
+                false
+            }
             IntakeStanding::Changing => {
                 tracing::warn!(
                     intent = %descriptor.intent,

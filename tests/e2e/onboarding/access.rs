@@ -212,6 +212,7 @@ fn body(name: &str, reference: &str) -> Value {
             let (code, order) = ("WARRANTY_DECLINED", "BK-1");
             json!({"intent": INTENT, "code": code, "external_id": order, "reason": "by a stranger"})
         }
+        "policy" => json!({"policy": "auto"}),
         "revocations" => json!({"key": "0011223344556677", "reason": "by a stranger"}),
         "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
         "{account_id}" if name.contains("/tier2/") => json!({

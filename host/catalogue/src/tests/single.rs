@@ -4,9 +4,9 @@ use futures_executor::block_on;
 use futures_util::FutureExt as _;
 use futures_util::future::join;
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::ports::{ContractAdmin as _, Contracts as _, find_version};
+use intent_gateway_domain::ports::{ContractAdmin as _, ContractIntake as _, Contracts as _, find_version};
 use intent_gateway_domain::store::StoreTrouble;
-use intent_gateway_domain::versions::{ContractAdminError, GoLive, VersionAct};
+use intent_gateway_domain::versions::{ContractAdminError, GoLive, IntakeStanding, ReleasePolicy, VersionAct};
 
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::contract::ScriptedContract;
@@ -231,4 +231,26 @@ fn who_is_cut_off_serves_for_so_long_and_no_longer() {
     world.store.set_down(false);
     node.turn();
     assert!(!contracts.is_stale());
+}
+
+#[test]
+fn versions_of_an_intent_whose_policy_is_manual_wait_for_somebody() {
+    let world = World::new();
+    let node = world.start("a");
+    let intent = intent_gateway_domain::id::IntentId::parse(INTENT).expect("an intent");
+    let by = || Actor::new("admin", "ann");
+    let set = |policy| block_on(node.catalogue.set_policy(INTENT, policy, by()));
+    assert!(matches!(set(ReleasePolicy::Manual), Err(ContractAdminError::Unknown(_))), "nothing is known of it");
+    node.load(&version("1.0.0")).expect("loaded");
+    assert_eq!(node.catalogue.standing(&intent), IntakeStanding::Open);
+    set(ReleasePolicy::Manual).expect("set");
+    assert_eq!(node.catalogue.standing(&intent), IntakeStanding::ByHand);
+    set(ReleasePolicy::Manual).expect("once more changes nothing");
+    let noted: Vec<_> = world.store.log().into_iter().filter(|entry| entry.action == "contract.policy").collect();
+    assert_eq!((noted.len(), noted[0].actor.subject.as_str()), (1, "ann"));
+    assert_eq!(noted[0].detail, r#"{"before":"auto","policy":"manual"}"#);
+    let status = block_on(node.catalogue.status(Some(INTENT))).expect("it is told").remove(0);
+    assert_eq!(status.policy, ReleasePolicy::Manual);
+    set(ReleasePolicy::Auto).expect("set");
+    assert_eq!(world.start("b").catalogue.standing(&intent), IntakeStanding::Open);
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use intent_gateway_api::contracts::ReleasePolicy;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_signing::KeyId;
@@ -61,6 +62,13 @@ pub(crate) enum ContractCommand {
         `contract status` shows for which.\n\n\
         Example:\n  intent-gateway contract withdraw auto.book_ac_service")]
     Withdraw(IntentArgs),
+    /// Say what new versions of an intent do that are found in a contract folder: go live by themselves (`auto`), or wait for
+    /// somebody (`manual`).
+    #[command(
+        after_help = "Uploads say themselves whether they are to go live. `contract status --json` shows the policy.\n\n\
+        Example:\n  intent-gateway contract policy auto.book_ac_service manual"
+    )]
+    Policy(PolicyArgs),
     /// Revoke a component or a key, for good: what it names, or has signed alone, runs nowhere any more.
     #[command(
         after_help = "Every gateway of the store takes such versions out of service within a second; the last version that is \
@@ -150,6 +158,18 @@ pub(crate) struct CompareArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct PolicyArgs {
+    /// The intent.
+    #[arg(value_name = "INTENT", value_parser = parse_intent)]
+    pub(super) intent: IntentId,
+    /// The policy.
+    #[arg(value_name = "auto|manual", value_parser = parse_policy)]
+    pub(super) policy: ReleasePolicy,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
 #[group(required = true, multiple = false, args = ["component", "key"])]
 pub(crate) struct RevokeArgs {
     /// SHA-256 of a component, whole.
@@ -220,6 +240,14 @@ pub(crate) struct FailuresArgs {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) ask: AskArgs,
+}
+
+fn parse_policy(text: &str) -> Result<ReleasePolicy, String> {
+    match text {
+        "auto" => Ok(ReleasePolicy::Auto),
+        "manual" => Ok(ReleasePolicy::Manual),
+        _ => Err("expected auto or manual".to_owned()),
+    }
 }
 
 /// A time back from now, in days, hours, minutes or seconds.

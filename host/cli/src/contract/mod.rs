@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use http::Method;
-use intent_gateway_api::contracts::{IntentStatuses, LoadFailures, LoadedVersion, LoadedVersions};
+use intent_gateway_api::contracts::{IntentStatuses, LoadFailures, LoadedVersion, LoadedVersions, ReleasePolicy};
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
@@ -29,7 +29,9 @@ use intent_gateway_kit::docs;
 use serde_json::{Value, json};
 
 pub(crate) use self::arguments::ContractCommand;
-use self::arguments::{ActivateArgs, ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
+use self::arguments::{
+    ActivateArgs, ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, PolicyArgs, StatusArgs,
+};
 use self::select::Before;
 use crate::ask::{refuse, tell};
 use crate::client::Gateway;
@@ -51,6 +53,7 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
         ContractCommand::Activate(arguments) => activate(arguments),
         ContractCommand::Rollback(arguments) => roll_back(arguments),
         ContractCommand::Compare(arguments) => compare::run(arguments),
+        ContractCommand::Policy(arguments) => set_policy(arguments),
         ContractCommand::Revoke(arguments) => revoke::run(arguments),
         ContractCommand::Revocations(arguments) => revoke::list(arguments),
         ContractCommand::Withdraw(arguments) => withdraw(arguments),
@@ -141,6 +144,21 @@ fn withdraw(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
         print_json(&json!({"intent": intent, "coming": null}))?;
     } else {
         print(&format!("{intent} waits for no version any more; what serves goes on"));
+    }
+    Ok(Verdict::Clean)
+}
+
+fn set_policy(arguments: &PolicyArgs) -> Result<Verdict, CommandError> {
+    let PolicyArgs { intent, policy, ask } = arguments;
+    let order = json!({ "policy": policy });
+    let answer = ask.open()?.put(&format!("/api/v1/admin/intents/{intent}/policy"), &order);
+    answer.or_else(|error| refuse(error, ask.json))?;
+    match (ask.json, policy) {
+        (true, _) => print_json(&json!({"intent": intent, "policy": policy}))?,
+        (false, ReleasePolicy::Auto) => print(&format!("new versions of {intent} in a contract folder go live")),
+        (false, ReleasePolicy::Manual) => print(&format!(
+            "new versions of {intent} in a contract folder are loaded, and `contract activate` makes one live"
+        )),
     }
     Ok(Verdict::Clean)
 }

@@ -54,7 +54,7 @@ const fn row(method: Method, route: &'static str, when: When, what: &'static str
 }
 
 #[rustfmt::skip]
-pub(crate) static OPERATIONS: [Operation; 40] = [
+pub(crate) static OPERATIONS: [Operation; 41] = [
     row(Method::POST, "/api/v1/admin/approvals/{approval}/approve", Never, "is what the second person does"),
     row(Method::POST, "/api/v1/admin/approvals/{approval}/refuse", Never, "what was refused can be asked for again"),
     row(Method::POST, "/api/v1/admin/contracts", Forced, "makes a version live that takes values out"),
@@ -63,6 +63,7 @@ pub(crate) static OPERATIONS: [Operation; 40] = [
     row(Method::POST, "/api/v1/admin/contracts/{digest}/activate", FirstActivation, "makes a version live that never was"),
     row(Method::DELETE, "/api/v1/admin/intents/{intent}", Always, "takes an intent out of service"),
     row(Method::DELETE, "/api/v1/admin/intents/{intent}/coming", Never, "the version is activated again"),
+    row(Method::PUT, "/api/v1/admin/intents/{intent}/policy", Never, "the policy of before is put again; nothing goes live by it"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/correction", Always, "corrects an entry of the ledger"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/reversal", Always, "takes an entry of the ledger back"),
     row(Method::POST, "/api/v1/admin/partners/{partner}/strikes", Never, "a strike ends by itself, the suspension after three is lifted"),

@@ -14,8 +14,8 @@ use intent_gateway_domain::store::StoreTrouble;
 use intent_gateway_domain::succession::{Removal, RemovedValue};
 use intent_gateway_domain::versions::{
     Activated, ComingVersion, ContractAdminError, GatewayStatus, GoLive, IntentStatus, LoadFailure, LoadOrder, Loaded,
-    LoadedVersion, MissingVersion, Origin, ServingStatus, StageFailure, StagedStatus, VersionAct, VersionEvent,
-    VersionName, WaitedFor, Whence,
+    LoadedVersion, MissingVersion, Origin, ReleasePolicy, ServingStatus, StageFailure, StagedStatus, VersionAct,
+    VersionEvent, VersionName, WaitedFor, Whence,
 };
 use intent_gateway_signing::{Revocation, RevocationDesk, RevocationOutcome, Revocations, Revoked, RevokedVersion};
 use intent_gateway_testing::catalogue::Catalogue;
@@ -114,6 +114,17 @@ impl RevocationDesk for FakeAdmin {
 }
 
 impl ContractAdmin for FakeAdmin {
+    fn set_policy<'a>(
+        &'a self,
+        intent: &'a str,
+        _: ReleasePolicy,
+        by: Actor,
+    ) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+        self.actors.lock().expect("no test panics in it").push(by);
+        let known = intent == INTENT;
+        std::future::ready(if known { Ok(()) } else { Err(ContractAdminError::Unknown(intent.to_owned())) }).boxed()
+    }
+
     fn component(&self, _: Digest) -> BoxFuture<'_, Result<Option<Bytes>, ContractAdminError>> {
         std::future::ready(Ok(None)).boxed()
     }
@@ -193,6 +204,7 @@ impl ContractAdmin for FakeAdmin {
             intent: IntentId::parse(INTENT).expect("an intent"),
             live: Some(name("live")),
             coming: Some(ComingVersion { name: name("next"), since_ms: at, by: Actor::gateway() }),
+            policy: ReleasePolicy::Auto,
             gateways: vec![GatewayStatus {
                 id: "gw-2".to_owned(),
                 name: "host".to_owned(),
