@@ -39,7 +39,7 @@ pub use report::{
     BaselineName, CallTimes, CodeCount, ComparedVersion, ComparisonReport, Example, ExampleRow, PartnerShare,
     RuleChange, ScoreShift,
 };
-pub use run::{Baseline, Comparer, KeptReceipts, Progress, ReceiptSource, run};
+pub use run::{Baseline, Comparer, KeptReceipts, Progress, ReceiptSource, RunError, run};
 pub use service::{Against, Candidate, Comparison, ComparisonError, ComparisonOrder, Comparisons};
 pub use similarity::{kendall_tau_b, overlap, rank_biased_overlap};
 pub use tally::Tally;

@@ -183,18 +183,29 @@ impl Drop for Stop {
     }
 }
 
+/// Why a comparison came to no end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Receipts cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A thread could not be started, or ended before its work did: what it had compared is lost.
+    #[error("{0} of the threads that compare ended before their work did")]
+    WorkersLost(usize),
+}
+
 /// Compares all receipts of a source. Dropped, it stops at the next receipt.
 ///
 /// # Errors
-/// [`StoreError`] when receipts cannot be read.
+/// [`RunError`].
 pub async fn run(
     comparer: Arc<Comparer>,
     source: Arc<dyn ReceiptSource>,
     workers: Arc<dyn Workers>,
     progress: Arc<Progress>,
-) -> Result<Tally, StoreError> {
+) -> Result<Tally, RunError> {
     let is_over = Stop(Arc::new(AtomicBool::new(false)));
-    let tally = Arc::new(Mutex::new(Tally::new(comparer.budget.clone(), comparer.deadline)));
+    let tally = Arc::new(Mutex::new((Tally::new(comparer.budget.clone(), comparer.deadline), 0)));
     let (pages, taken) = mpsc::channel(PAGES_WAITING);
     let taken = Arc::new(futures_util::lock::Mutex::new(taken));
     let work = (0..workers.count()).map(|_| {
@@ -203,7 +214,9 @@ pub async fn run(
         let part = async move {
             let mut own = Tally::new(comparer.budget.clone(), comparer.deadline);
             take_pages(&comparer, &taken, &*on_workers, &progress, &is_over, &mut own).await;
-            tally.lock().unwrap_or_else(PoisonError::into_inner).merge(own);
+            let mut all = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            all.0.merge(own);
+            all.1 += 1;
         };
         workers.run(Box::pin(part))
     });
@@ -214,7 +227,10 @@ pub async fn run(
     read?;
     let empty = Tally::new(comparer.budget.clone(), comparer.deadline);
     let mut all = tally.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(std::mem::replace(&mut *all, empty))
+    match workers.count() - all.1 {
+        0 => Ok(std::mem::replace(&mut all.0, empty)),
+        lost => Err(RunError::WorkersLost(lost)),
+    }
 }
 
 /// Reads here, where the store is used, and not on the threads of workers.

@@ -13,13 +13,12 @@ use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{
     Contract, ContractAdmin, ContractIntake, Contracts, Evidence, Workers, find_version,
 };
-use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::versions::{ContractAdminError, Origin};
 
 use crate::budget::{DifferenceBudget, InvalidBudget};
 use crate::embedded::read_budget;
 use crate::report::ComparisonReport;
-use crate::run::{Baseline, Comparer, KeptReceipts, Progress, run};
+use crate::run::{Baseline, Comparer, KeptReceipts, Progress, RunError, run};
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -73,7 +72,7 @@ pub enum ComparisonError {
 pub struct Comparison {
     pub intent: IntentId,
     pub progress: Arc<Progress>,
-    pub running: BoxFuture<'static, Result<ComparisonReport, StoreError>>,
+    pub running: BoxFuture<'static, Result<ComparisonReport, RunError>>,
 }
 
 /// Compares.

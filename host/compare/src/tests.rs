@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::report::{BaselineName, RuleChange};
-use crate::{Baseline, Comparer, ComparisonReport, DifferenceBudget, KeptReceipts, Progress, run};
+use crate::{Baseline, Comparer, ComparisonReport, DifferenceBudget, KeptReceipts, Progress, RunError, run};
 
 const INTENT: &str = "test.find_things";
 const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
@@ -300,4 +300,34 @@ proptest! {
         prop_assert!(report.rules.is_empty() && report.scores.is_empty() && report.worst.is_empty());
         prop_assert!(report.partners.iter().all(|share| share.places_before == share.places_after));
     }
+}
+
+/// Of three workers one dies before it has done anything.
+struct OneDies(Turns);
+
+impl Workers for OneDies {
+    fn count(&self) -> usize {
+        3
+    }
+
+    fn run(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        match self.spent().as_micros() {
+            1 => Box::pin(std::future::ready(())),
+            _ => work,
+        }
+    }
+
+    fn spent(&self) -> Duration {
+        self.0.spent()
+    }
+}
+
+#[test]
+fn what_a_lost_worker_had_compared_is_not_passed_over() {
+    let journal = Arc::new(MemoryJournal::default());
+    some_receipts().into_iter().for_each(|receipt| journal.keep(receipt, None));
+    let comparer = Arc::new(Comparer::new(contract("1.1.0", RULES), Baseline::Shown, None, Duration::from_millis(200)));
+    let source = Arc::new(KeptReceipts::since(journal, comparer.intent().clone(), START, u64::MAX));
+    let ended = block_on(run(comparer, source, Arc::new(OneDies(Turns::default())), Arc::default()));
+    assert!(matches!(ended, Err(RunError::WorkersLost(1))));
 }

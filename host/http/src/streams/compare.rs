@@ -12,7 +12,7 @@ use futures_util::future::{BoxFuture, Either, select};
 use futures_util::{StreamExt as _, stream};
 use intent_gateway_api::contracts::ComparisonProgress;
 use intent_gateway_compare::{
-    Against, Candidate, Comparison, ComparisonError, ComparisonOrder, ComparisonReport, Progress,
+    Against, Candidate, Comparison, ComparisonError, ComparisonOrder, ComparisonReport, Progress, RunError,
 };
 use intent_gateway_domain::accesses::Access;
 use intent_gateway_domain::clock::Timestamp;
@@ -20,7 +20,6 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::Timer;
-use intent_gateway_domain::store::StoreError;
 use intent_gateway_routing::following::End;
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -142,7 +141,7 @@ async fn compare_versions(
 /// A comparison under way, and what was told of it.
 struct Telling {
     /// None once its end was told.
-    running: Option<BoxFuture<'static, Result<ComparisonReport, StoreError>>>,
+    running: Option<BoxFuture<'static, Result<ComparisonReport, RunError>>>,
     progress: Arc<Progress>,
     since: Timestamp,
     timer: Arc<dyn Timer>,
@@ -158,7 +157,12 @@ impl Telling {
                 Some(([report, event::end(None, Ending::Of(End::Complete))].concat().into(), self))
             }
             Either::Left((Err(error), _)) => {
-                let refusal = Refusal::from(error.trouble()).internal(chain(&error));
+                let refusal = match &error {
+                    RunError::Store(error) => Refusal::from(error.trouble()),
+                    RunError::WorkersLost(_) => Refusal::new(Code::InternalError),
+                };
+                let refusal = refusal.internal(chain(&error));
+                tracing::error!(error = chain(&error), "a comparison came to no end");
                 let error = event::event("error", None, &refusal.body(self.request_id.as_str()), SMALL_BYTES);
                 Some(([error, event::end(None, Ending::Of(End::Failed))].concat().into(), self))
             }
