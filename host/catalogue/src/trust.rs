@@ -10,8 +10,9 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::sections::{self, SIGNATURES_SECTION};
 use intent_gateway_domain::steps::{self, Proposal};
-use intent_gateway_domain::store::{Change, StoreError, Versioned, load};
+use intent_gateway_domain::store::{Change, StoreError, StoreTrouble, Versioned, load};
 use intent_gateway_domain::versions::{ContractAdminError, Origin, RefusedComponent, Whence};
 use intent_gateway_signing::{
     Revocation, RevocationDesk, RevocationOutcome, Revocations, Revoked, RevokedVersion, SignatureRefusal, Signatures,
@@ -39,15 +40,19 @@ fn refused(digest: Option<Digest>, refusal: &SignatureRefusal) -> Box<RefusedCom
 impl Catalogue {
     /// Takes the signatures off a file and judges them, before anything of it is compiled.
     pub(crate) fn judge_file(&self, file: &Bytes) -> Result<Trusted, Box<RefusedComponent>> {
+        let revocations = self.view().revocations.clone();
+        let trust = &self.setup.trust;
+        // Where nothing hangs on it, a large file is neither copied nor hashed.
+        let is_signed = sections::find(file, SIGNATURES_SECTION).is_some();
+        if !is_signed && !trust.requires_signature && revocations.all.is_empty() {
+            return Ok(Trusted { component: file.clone(), signatures: None, signed_by: Vec::new() });
+        }
         let split = SignedComponent::split(file);
         let SignedComponent { component, digest, signatures } =
             split.map_err(|error| refused(None, &SignatureRefusal::Unreadable(error)))?;
-        let revocations = self.view().revocations.clone();
-        let judged = self.setup.trust.judge(digest, signatures.as_ref(), self.setup.clock.now(), &revocations);
+        let judged = trust.judge(digest, signatures.as_ref(), self.setup.clock.now(), &revocations);
         let signed_by = judged.map_err(|refusal| refused(Some(digest), &refusal))?;
-        // Most have none, and are not copied.
-        let component = if signatures.is_none() { file.clone() } else { component.into() };
-        Ok(Trusted { component, signatures, signed_by })
+        Ok(Trusted { component: component.into(), signatures, signed_by })
     }
 
     /// Whether the version that a component turned out to be is the one that was signed.
@@ -132,8 +137,13 @@ impl Catalogue {
     async fn decide_revocation(&self, revocation: &Revocation) -> Result<Proposal<bool>, ContractAdminError> {
         let kept = load::<Revocations>(self.store(), Revocations::KEY).await?;
         let mut kept = kept.unwrap_or_else(|| Versioned::new(Revocations::default()));
-        if !kept.value.add(revocation.clone()) {
-            return Ok(Proposal::nothing(false));
+        match kept.value.add(revocation.clone()) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Proposal::nothing(false)),
+            Err(error) => {
+                let message = error.to_string();
+                return Err(ContractAdminError::Store { trouble: StoreTrouble::Defect, message });
+            }
         }
         let mut change = Change::default();
         change.put(&kept);

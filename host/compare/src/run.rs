@@ -10,7 +10,6 @@ use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, join, join_all, poll_fn};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{About, CallContext};
-use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, Evidence, Workers};
 use intent_gateway_domain::receipt::{Receipt, ReceiptsBack};
@@ -158,12 +157,6 @@ impl Comparer {
     #[must_use]
     pub fn intent(&self) -> &IntentId {
         &self.candidate.descriptor().intent
-    }
-
-    /// The candidate's digest.
-    #[must_use]
-    pub fn candidate(&self) -> Digest {
-        self.candidate.digest()
     }
 }
 

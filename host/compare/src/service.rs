@@ -1,5 +1,6 @@
 //! Comparisons as the gateway offers them: one at a time, of a component that somebody hands in or of one that is loaded.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,6 +41,16 @@ pub enum Against {
     Version(Digest),
 }
 
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Live => f.write_str("live"),
+            Self::Shown => f.write_str("shown"),
+            Self::Version(digest) => digest.fmt(f),
+        }
+    }
+}
+
 /// A comparison that somebody asks for.
 #[derive(Clone, Debug)]
 pub struct ComparisonOrder {
@@ -71,6 +82,8 @@ pub enum ComparisonError {
 /// A comparison that is under way. Dropped, it stops.
 pub struct Comparison {
     pub intent: IntentId,
+    /// The candidate.
+    pub candidate: Digest,
     pub progress: Arc<Progress>,
     pub running: BoxFuture<'static, Result<ComparisonReport, RunError>>,
 }
@@ -136,6 +149,7 @@ impl Comparisons {
                 Baseline::Version(found)
             }
         };
+        let digest = candidate.digest();
         let comparer = Arc::new(Comparer::new(candidate, baseline, budget, self.deadline));
         let source = Arc::new(KeptReceipts::since(self.evidence.clone(), intent.clone(), since, limit));
         let (progress, workers) = (Arc::new(Progress::default()), self.workers.clone());
@@ -145,7 +159,7 @@ impl Comparisons {
             let tally = run(comparer.clone(), source, workers, told).await?;
             Ok(comparer.report(&tally))
         });
-        Ok(Comparison { intent, progress, running })
+        Ok(Comparison { intent, candidate: digest, progress, running })
     }
 
     async fn find_candidate(

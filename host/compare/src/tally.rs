@@ -382,12 +382,10 @@ fn times(times: &Times, too_slow: u64) -> CallTimes {
 }
 
 fn partners_by_number(receipt: &Receipt) -> HashMap<u32, &str> {
-    let of = |payload: &'_ intent_gateway_domain::receipt::ReceiptPayload| {
-        payload.candidates.iter().map(|candidate| candidate.number).collect::<Vec<_>>()
-    };
     let mut partners = HashMap::new();
     for payload in &receipt.payloads {
-        partners.extend(of(payload).into_iter().map(|number| (number, payload.partner.as_str())));
+        let partner = payload.partner.as_str();
+        partners.extend(payload.candidates.iter().map(|candidate| (candidate.number, partner)));
     }
     partners
 }

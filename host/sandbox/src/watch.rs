@@ -377,8 +377,10 @@ fn read(path: &Path) -> Result<(Bytes, Digest), LoadError> {
         return Err(LoadError::TooLarge { bytes: bytes.len(), max: CONTRACT_MAX_BYTES });
     }
     // What the catalogue knows it by: signatures are no part of the content.
-    let (content, _) = sections::take_out(&bytes, SIGNATURES_SECTION);
-    let digest = Digest::of(&content);
+    let digest = match sections::find(&bytes, SIGNATURES_SECTION) {
+        Some(_) => Digest::of(&sections::take_out(&bytes, SIGNATURES_SECTION).0),
+        None => Digest::of(&bytes),
+    };
     Ok((Bytes::from(bytes), digest))
 }
 

@@ -23,6 +23,7 @@ mod tests;
 pub use keys::{InvalidKey, KeyId, PublicKey, SigningKey};
 pub use revoked::{
     REASON_MAX_CHARS, Revocation, RevocationDesk, RevocationOutcome, Revocations, Revoked, RevokedVersion,
+    TooManyRevocations,
 };
 pub use signed::SignedComponent;
 pub use statement::{InvalidSignatures, Signatures, Statement};

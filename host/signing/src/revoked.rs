@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::keys::KeyId;
 
-/// Revocations that are kept.
-const REVOCATIONS_MAX: usize = 10_000;
+/// Revocations that are kept: every gateway reads them again and again.
+const REVOCATIONS_MAX: usize = 1_000;
 /// Longest reason, characters.
 pub const REASON_MAX_CHARS: usize = 500;
 
@@ -35,6 +35,11 @@ pub struct Revocation {
     pub by: Actor,
 }
 
+/// No more are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{REVOCATIONS_MAX} revocations are kept, and no more; nothing was revoked")]
+pub struct TooManyRevocations;
+
 /// All of them: one record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revocations {
@@ -46,13 +51,19 @@ impl Revocations {
     /// The key of the one record.
     pub const KEY: &'static str = "all";
 
-    /// Adds one; false where it is there already, or no more are kept.
-    pub fn add(&mut self, revocation: Revocation) -> bool {
-        let is_new = self.find(revocation.what).is_none() && self.all.len() < REVOCATIONS_MAX;
-        if is_new {
-            self.all.push(revocation);
+    /// Adds one; false where it is there already.
+    ///
+    /// # Errors
+    /// [`TooManyRevocations`], and nothing is revoked.
+    pub fn add(&mut self, revocation: Revocation) -> Result<bool, TooManyRevocations> {
+        if self.find(revocation.what).is_some() {
+            return Ok(false);
         }
-        is_new
+        if self.all.len() >= REVOCATIONS_MAX {
+            return Err(TooManyRevocations);
+        }
+        self.all.push(revocation);
+        Ok(true)
     }
 
     #[must_use]

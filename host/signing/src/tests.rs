@@ -9,7 +9,7 @@ use semver::Version;
 
 use crate::{
     InvalidSignatures, PublicKey, Revocation, Revocations, Revoked, SignatureRefusal, Signatures, SignedComponent,
-    SigningKey, Statement, TrustPolicy, TrustedKey,
+    SigningKey, Statement, TooManyRevocations, TrustPolicy, TrustedKey,
 };
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
@@ -41,7 +41,8 @@ fn policy(keys: Vec<TrustedKey>) -> TrustPolicy {
 fn revoked(what: Revoked) -> Revocations {
     let mut revocations = Revocations::default();
     let revocation = Revocation { what, reason: "lost".to_owned(), at_ms: NOW, by: Actor::new("admin", "ann") };
-    assert!(revocations.add(revocation.clone()) && !revocations.add(revocation), "once is enough");
+    assert_eq!(revocations.add(revocation.clone()), Ok(true));
+    assert_eq!(revocations.add(revocation), Ok(false), "once is enough");
     revocations
 }
 
@@ -171,6 +172,21 @@ fn what_is_revoked_is_not_trusted_and_a_second_key_keeps_a_version() {
     let nobody = TrustPolicy::default();
     assert!(matches!(nobody.judge(digest, Some(&once), NOW, &lost), Err(SignatureRefusal::KeyRevoked { .. })));
     assert_eq!(once.merged(&twice), twice);
+}
+
+#[test]
+fn only_so_many_revocations_are_kept_and_one_too_many_is_told() {
+    let mut revocations = Revocations::default();
+    let revocation = |number: u32| Revocation {
+        what: Revoked::Component(Digest::of(&number.to_be_bytes())),
+        reason: "lost".to_owned(),
+        at_ms: NOW,
+        by: Actor::new("admin", "ann"),
+    };
+    assert!((0..1_000).all(|number| revocations.add(revocation(number)) == Ok(true)));
+    assert_eq!(revocations.add(revocation(1_000)), Err(TooManyRevocations));
+    assert_eq!(revocations.add(revocation(999)), Ok(false));
+    assert_eq!(revocations.all.len(), 1_000);
 }
 
 #[test]

@@ -215,12 +215,13 @@ fn a_revocation_counts_before_anybody_has_changed_what_is_wanted() {
     }
     // Whoever revoked died before the entry was changed.
     let mut revocations = Revocations::default();
-    revocations.add(Revocation {
+    let added = revocations.add(Revocation {
         what: Revoked::Component(digest("1.1.0")),
         reason: "lost".to_owned(),
         at_ms: Timestamp::from_ms(1),
         by: Actor::new("admin", "ann"),
     });
+    assert_eq!(added, Ok(true));
     let mut change = Change::default();
     change.put(&Versioned::new(revocations));
     block_on(world.store.commit(change)).expect("it is written");

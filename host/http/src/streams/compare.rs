@@ -122,8 +122,8 @@ async fn compare_versions(
         }
     };
     let order = ComparisonOrder { candidate, against, since, limit, by: team.clone() };
-    let Comparison { intent, progress, running } = app.comparisons.begin(order).await?;
-    let what = Some(format!("{against:?}, since {since:?}"));
+    let Comparison { intent, candidate, progress, running } = app.comparisons.begin(order).await?;
+    let what = Some(format!("{candidate} against {against}, since {}", since.as_ms()));
     app.accesses.note(Access {
         at: now,
         actor: team,

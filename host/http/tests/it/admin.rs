@@ -98,7 +98,8 @@ impl RevocationDesk for FakeAdmin {
         by: Actor,
     ) -> BoxFuture<'_, Result<RevocationOutcome, ContractAdminError>> {
         let revocation = Revocation { what, reason, at_ms: Timestamp::EPOCH, by };
-        let is_new = self.revoked.lock().expect("no test panics in it").add(revocation.clone());
+        let added = self.revoked.lock().expect("no test panics in it").add(revocation.clone());
+        let is_new = added.expect("there is room");
         let version = RevokedVersion {
             intent: "test.find_things".to_owned(),
             version: "1.2.3".to_owned(),

@@ -111,6 +111,9 @@ async fn a_candidate_is_compared_with_what_was_ranked_and_nothing_is_loaded() {
     assert_eq!((&report["worst"][0]["receipt"], &report["candidate"]["version"]), (&receipt, &json!("1.1.0")));
     assert_eq!((&report["baseline"]["is"], &report["baseline"]["version"]), (&json!("version"), &json!("1.2.3")));
     assert_eq!(events(text, "end"), [json!({ "reason": "complete", "resume": false })]);
+    let noted = gateway.accesses.take_all();
+    let compared = noted.iter().find(|entry| entry.action == "contract.compared").expect("it is noted");
+    assert!(compared.detail.to_string().contains(" against live, since 0"), "{:?}", compared.detail);
     let later = format!("?since_ms={}", crate::support::NOW_MS + 1);
     let none = compare(&gateway, &later, b"shows nothing").await.text().to_owned();
     assert_eq!(events(&none, "report")[0]["receipts"], json!(0));
