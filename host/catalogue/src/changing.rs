@@ -24,7 +24,7 @@ use serde_json::json;
 
 use crate::component;
 use crate::entry::{Doing, Entry, EntryVersion};
-use crate::following::change_of;
+use crate::following::{add_to, change_of};
 use crate::names::{self, NameError};
 use crate::service::Catalogue;
 use crate::state::{self, Verdict};
@@ -204,9 +204,7 @@ impl Catalogue {
                 .as_ref()
                 .and_then(|signatures| entry.value.take_signatures(digest, signatures, signed_by.clone(), &doing));
             if let Some(event) = signed {
-                let of_entry = change_of(&entry, vec![event]);
-                change.writes.extend(of_entry.writes);
-                change.audit.extend(of_entry.audit);
+                add_to(&mut change, &entry, vec![event]);
             }
             let is_whole = change.writes.is_empty();
             return Ok(if is_whole { Proposal::nothing(Taken::Known) } else { Proposal::new(change, Taken::Known) });
@@ -248,9 +246,7 @@ impl Catalogue {
         for gone in entry.value.forget_retired(Timestamp::EPOCH) {
             component::remove(self.store(), &mut change, gone.digest).await?;
         }
-        let of_entry = change_of(&entry, events);
-        change.writes.extend(of_entry.writes);
-        change.audit.extend(of_entry.audit);
+        add_to(&mut change, &entry, events);
         Ok(Proposal::new(change, Taken::New { removed, asks }))
     }
 

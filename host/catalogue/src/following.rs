@@ -417,9 +417,14 @@ impl Catalogue {
 /// A change of an entry, with what the audit log is told of it.
 pub(crate) fn change_of(entry: &Versioned<Entry>, events: Vec<ContractEvent>) -> Change {
     let mut change = Change::default();
-    change.put(entry);
-    change.audit = events.iter().map(ContractEvent::to_draft).collect();
+    add_to(&mut change, entry, events);
     change
+}
+
+/// Adds that to a change.
+pub(crate) fn add_to(change: &mut Change, entry: &Versioned<Entry>, events: Vec<ContractEvent>) {
+    change.put(entry);
+    change.audit.extend(events.iter().map(ContractEvent::to_draft));
 }
 
 fn staged_now(ready: &HashMap<Digest, Ready>, failed: &HashMap<Digest, Failed>, digest: Digest) -> Option<Staged> {

@@ -16,7 +16,7 @@ use intent_gateway_domain::versions::{
 
 use crate::component;
 use crate::entry::{Doing, Entry, EntryVersion};
-use crate::following::change_of;
+use crate::following::add_to;
 use crate::names;
 use crate::service::Catalogue;
 use crate::trust::Trusted;
@@ -160,9 +160,7 @@ impl Catalogue {
         if events.is_empty() {
             return Ok(Proposal::nothing(()));
         }
-        let of_entry = change_of(&entry, events);
-        change.writes.extend(of_entry.writes);
-        change.audit.extend(of_entry.audit);
+        add_to(&mut change, &entry, events);
         Ok(Proposal::new(change, ()))
     }
 }

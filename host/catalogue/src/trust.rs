@@ -78,8 +78,7 @@ impl Catalogue {
 
     /// Whether a version has been revoked since it was taken.
     pub(crate) fn is_revoked(&self, digest: Digest) -> bool {
-        let refusal = self.view().judge(&self.setup.trust, digest).err();
-        matches!(refusal, Some(SignatureRefusal::Revoked(_) | SignatureRefusal::KeyRevoked { .. }))
+        self.view().is_revoked(&self.setup.trust, digest)
     }
 
     /// Reads what is revoked; what is not trusted any more serves nobody from here on.
@@ -109,10 +108,8 @@ impl Catalogue {
         let affected: Vec<(IntentId, RevokedVersion)> = {
             let view = self.view();
             let of_entry = |entry: &Entry| {
-                let revoked = entry.versions.iter().filter(|version| {
-                    let judged = view.judge(&self.setup.trust, version.digest);
-                    matches!(judged, Err(SignatureRefusal::Revoked(_) | SignatureRefusal::KeyRevoked { .. }))
-                });
+                let is_revoked = |digest| view.is_revoked(&self.setup.trust, digest);
+                let revoked = entry.versions.iter().filter(|version| is_revoked(version.digest));
                 let told = revoked.map(|version| RevokedVersion {
                     intent: entry.intent.to_string(),
                     version: version.version.to_string(),

@@ -86,6 +86,11 @@ impl View {
         trust.judge(digest, signatures, at, &self.revocations).map(drop)
     }
 
+    /// Whether a version of the catalogue has been revoked since it was taken.
+    pub(crate) fn is_revoked(&self, trust: &TrustPolicy, digest: Digest) -> bool {
+        self.judge(trust, digest).is_err_and(|refusal| refusal.is_revocation())
+    }
+
     /// From here on, what is not trusted any more is not ready.
     pub(crate) fn withhold_untrusted(&mut self, trust: &TrustPolicy, now: Timestamp) {
         let judged = |digest: &Digest| self.judge(trust, *digest).err().map(|refusal| (*digest, refusal));

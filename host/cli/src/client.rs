@@ -241,16 +241,9 @@ impl Gateway {
         serde_json::from_slice(text).map_err(|cause| GatewayError::Unexpected { url: url(), cause })
     }
 
-    /// Asks, and reads the answer as it comes.
-    pub(crate) fn ask(
-        &self,
-        method: Method,
-        path: &str,
-        media_type: Option<&'static str>,
-        body: &[u8],
-    ) -> Result<Vec<u8>, GatewayError> {
-        let url = format!("{}{path}", self.base);
-        let mut request = http::Request::builder().method(method).uri(&url);
+    /// The head of a request: what it brings, for whom, and by which token.
+    fn request(&self, method: Method, url: &str, media_type: Option<&'static str>) -> http::request::Builder {
+        let mut request = http::Request::builder().method(method).uri(url);
         if let Some(media_type) = media_type {
             request = request.header(http::header::CONTENT_TYPE, media_type);
         }
@@ -260,6 +253,19 @@ impl Gateway {
         if let Some(token) = &self.token {
             request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));
         }
+        request
+    }
+
+    /// Asks, and reads the answer as it comes.
+    pub(crate) fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: Option<&'static str>,
+        body: &[u8],
+    ) -> Result<Vec<u8>, GatewayError> {
+        let url = format!("{}{path}", self.base);
+        let request = self.request(method, &url, media_type);
         let (status, answer) = self.exchange(&url, request.body(body))?;
         if !status.is_success() {
             return Err(GatewayError::Refused(Box::new(read_refusal(status, &String::from_utf8_lossy(&answer)))));
@@ -271,7 +277,7 @@ impl Gateway {
     }
 
     /// Sends a file, or nothing, to a path that answers with events, and hands each to `hear` by its name and its data, until that
-    /// says what came of it. For as long as it takes: the gateway gives a sign of life in between.
+    /// ends it with an answer. For as long as it takes: the gateway gives a sign of life in between.
     pub(crate) fn hear<T>(
         &self,
         path: &str,
@@ -280,13 +286,8 @@ impl Gateway {
     ) -> Result<T, GatewayError> {
         let url = format!("{}{path}", self.base);
         let no_answer = |cause| GatewayError::NoAnswer { url: url.clone(), cause: Box::new(cause) };
-        let mut request = http::Request::post(&url).header(http::header::ACCEPT, EVENTS);
-        if let Some((media_type, _)) = file {
-            request = request.header(http::header::CONTENT_TYPE, media_type);
-        }
-        if let Some(token) = &self.token {
-            request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));
-        }
+        let request = self.request(Method::POST, &url, file.map(|(media_type, _)| media_type));
+        let request = request.header(http::header::ACCEPT, EVENTS);
         let request =
             request.body(file.map_or(&[][..], |(_, bytes)| bytes)).map_err(|error| no_answer(error.into()))?;
         let patient = self.agent.configure_request(request).timeout_global(None);

@@ -27,6 +27,8 @@ pub struct LoadedContract {
     component: ContractComponent,
     descriptor: Arc<Descriptor>,
     digest: Digest,
+    /// For whom it is called by its domain's interface.
+    lane: Lane,
 }
 
 impl LoadedContract {
@@ -48,7 +50,7 @@ impl LoadedContract {
         let component = ContractComponent::new(engine, compiled)?;
         component.check_types().await?;
         let descriptor = component.describe().await?.into();
-        Ok(Self { component, descriptor, digest })
+        Ok(Self { component, descriptor, digest, lane: Lane::Serving })
     }
 
     /// Runs the contract's own examples.
@@ -199,7 +201,7 @@ impl Contract for LoadedContract {
         utterance: &'a str,
         locale: &'a str,
     ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        Box::pin(self.classify_in(Lane::Serving, utterance, locale))
+        Box::pin(self.classify_in(self.lane, utterance, locale))
     }
 
     fn check_request<'a>(
@@ -209,7 +211,7 @@ impl Contract for LoadedContract {
         arguments: &'a str,
         about: About<'a>,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        Box::pin(self.check_request_in(Lane::Serving, context, tool, arguments, about))
+        Box::pin(self.check_request_in(self.lane, context, tool, arguments, about))
     }
 
     fn evaluate<'a>(
@@ -219,7 +221,7 @@ impl Contract for LoadedContract {
         payloads: &'a [Payload<'a>],
         history: &'a [PastOrder],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        Box::pin(self.evaluate_in(Lane::Serving, context, request, payloads, history))
+        Box::pin(self.evaluate_in(self.lane, context, request, payloads, history))
     }
 
     fn check_response<'a>(
@@ -227,7 +229,7 @@ impl Contract for LoadedContract {
         context: &'a CallContext,
         exchange: Exchange<'a>,
     ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        Box::pin(self.check_response_in(Lane::Serving, context, exchange))
+        Box::pin(self.check_response_in(self.lane, context, exchange))
     }
 
     fn check_completion<'a>(
@@ -236,77 +238,15 @@ impl Contract for LoadedContract {
         report: &'a str,
         about: About<'a>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        Box::pin(self.check_completion_in(Lane::Serving, context, report, about))
+        Box::pin(self.check_completion_in(self.lane, context, report, about))
     }
 
     fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
-        Box::pin(self.sample_in(Lane::Serving))
+        Box::pin(self.sample_in(self.lane))
     }
 
     fn beside_serving(&self) -> Option<Arc<dyn Contract>> {
-        Some(Arc::new(BesideServing(self.clone())))
-    }
-}
-
-/// A contract that is called for work that serves nobody.
-pub(crate) struct BesideServing(pub(crate) LoadedContract);
-
-impl Contract for BesideServing {
-    fn descriptor(&self) -> &Descriptor {
-        self.0.descriptor()
-    }
-
-    fn digest(&self) -> Digest {
-        self.0.digest()
-    }
-
-    fn classify<'a>(
-        &'a self,
-        utterance: &'a str,
-        locale: &'a str,
-    ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        Box::pin(self.0.classify_in(Lane::BesideServing, utterance, locale))
-    }
-
-    fn check_request<'a>(
-        &'a self,
-        context: &'a CallContext,
-        tool: &'a str,
-        arguments: &'a str,
-        about: About<'a>,
-    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        Box::pin(self.0.check_request_in(Lane::BesideServing, context, tool, arguments, about))
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        context: &'a CallContext,
-        request: &'a str,
-        payloads: &'a [Payload<'a>],
-        history: &'a [PastOrder],
-    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        Box::pin(self.0.evaluate_in(Lane::BesideServing, context, request, payloads, history))
-    }
-
-    fn check_response<'a>(
-        &'a self,
-        context: &'a CallContext,
-        exchange: Exchange<'a>,
-    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        Box::pin(self.0.check_response_in(Lane::BesideServing, context, exchange))
-    }
-
-    fn check_completion<'a>(
-        &'a self,
-        context: &'a CallContext,
-        report: &'a str,
-        about: About<'a>,
-    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        Box::pin(self.0.check_completion_in(Lane::BesideServing, context, report, about))
-    }
-
-    fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
-        Box::pin(self.0.sample_in(Lane::BesideServing))
+        Some(Arc::new(Self { lane: Lane::BesideServing, ..self.clone() }))
     }
 }
 

@@ -119,6 +119,12 @@ impl SignatureRefusal {
         }
     }
 
+    /// Whether it was trusted, and is not any more.
+    #[must_use]
+    pub fn is_revocation(&self) -> bool {
+        matches!(self, Self::KeyRevoked { .. } | Self::Revoked(_))
+    }
+
     /// How much it tells, where several signatures are refused.
     fn weight(&self) -> u8 {
         match self {
