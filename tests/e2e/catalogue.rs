@@ -20,7 +20,7 @@ const INTENT: &str = "auto.book_ac_service";
 const SWAPS: [usize; 2] = [30, 300];
 
 /// A gateway with a folder of its own that has no contract.
-fn gateway(store: &SharedStore, partner: &PartnerEntry) -> Gateway {
+pub(crate) fn gateway(store: &SharedStore, partner: &PartnerEntry) -> Gateway {
     let lease_ms = LEASE.as_millis();
     Gateway::start(&GatewayOptions {
         partners: vec![partner.clone()],
@@ -29,7 +29,7 @@ fn gateway(store: &SharedStore, partner: &PartnerEntry) -> Gateway {
     })
 }
 
-fn component(path: std::path::PathBuf) -> Vec<u8> {
+pub(crate) fn component(path: std::path::PathBuf) -> Vec<u8> {
     std::fs::read(path).expect("readable")
 }
 
@@ -49,7 +49,7 @@ async fn version(gateway: &Gateway) -> Option<String> {
 }
 
 /// Waits until a version serves everywhere.
-async fn serves(gateways: &[&Gateway], wanted: Option<&str>) {
+pub(crate) async fn serves(gateways: &[&Gateway], wanted: Option<&str>) {
     for gateway in gateways {
         eventually(&format!("{wanted:?} does not serve"), gateway, async || {
             (version(gateway).await.as_deref() == wanted).then_some(())

@@ -30,6 +30,7 @@ mod overload;
 mod partners;
 mod ranking;
 mod receipts;
+mod rollouts;
 mod scripted;
 mod search;
 mod security_doc;

@@ -76,6 +76,7 @@ async fn ranked(package: &str) -> (Arc<LoadedContract>, Receipt) {
         timeout: Duration::from_secs(5),
         open_rankings: OpenRankings::default(),
         past_orders: None,
+        rollouts: None,
     };
     let body = sample(package, "request.json").to_string();
     let outcome = searcher.search(intent.as_str(), &body, "made-up".to_owned()).await.expect("searched");

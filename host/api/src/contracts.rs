@@ -264,6 +264,10 @@ pub struct VersionEvent {
     pub whence: Whence,
     /// Who asked for it; the gateway for what nobody asked for.
     pub by: Actor,
+    /// Why, where a reason was given or a rule has decided; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub why: Option<String>,
 }
 
 /// What happens to versions.
@@ -282,6 +286,14 @@ pub enum VersionAct {
     LeftService,
     /// Somebody more has signed it.
     Signed,
+    /// It was the candidate of a rollout from then on.
+    RolloutBegun,
+    /// The next stage of its rollout began.
+    StageBegun,
+    RolloutPaused,
+    RolloutResumed,
+    /// Its rollout ended, and it was not live.
+    TakenBack,
 }
 
 /// By which way it happened.
@@ -304,6 +316,8 @@ pub enum Whence {
     TakenOver,
     /// It, or the key that signed it, is not trusted any more.
     Revocation,
+    /// By its rollout.
+    Rollout,
 }
 
 /// The outcome of a load.
@@ -630,7 +644,7 @@ impl From<versions::MissingVersion> for MissingVersion {
 
 impl From<versions::VersionEvent> for VersionEvent {
     fn from(event: versions::VersionEvent) -> Self {
-        let versions::VersionEvent { at_ms, act, whence, by } = event;
+        let versions::VersionEvent { at_ms, act, whence, by, why } = event;
         let act = match act {
             versions::VersionAct::Loaded => VersionAct::Loaded,
             versions::VersionAct::AskedFor => VersionAct::AskedFor,
@@ -638,6 +652,11 @@ impl From<versions::VersionEvent> for VersionEvent {
             versions::VersionAct::Withdrawn => VersionAct::Withdrawn,
             versions::VersionAct::LeftService => VersionAct::LeftService,
             versions::VersionAct::Signed => VersionAct::Signed,
+            versions::VersionAct::RolloutBegun => VersionAct::RolloutBegun,
+            versions::VersionAct::StageBegun => VersionAct::StageBegun,
+            versions::VersionAct::RolloutPaused => VersionAct::RolloutPaused,
+            versions::VersionAct::RolloutResumed => VersionAct::RolloutResumed,
+            versions::VersionAct::TakenBack => VersionAct::TakenBack,
         };
         let whence = match whence {
             versions::Whence::Folder => Whence::Folder,
@@ -648,8 +667,9 @@ impl From<versions::VersionEvent> for VersionEvent {
             versions::Whence::Withdrawal => Whence::Withdrawal,
             versions::Whence::TakenOver => Whence::TakenOver,
             versions::Whence::Revocation => Whence::Revocation,
+            versions::Whence::Rollout => Whence::Rollout,
         };
-        Self { at_ms, act, whence, by }
+        Self { at_ms, act, whence, by, why }
     }
 }
 

@@ -44,6 +44,7 @@ pub mod partners;
 pub mod read;
 pub mod report;
 pub mod review;
+pub mod rollouts;
 pub mod search;
 pub mod tool;
 pub mod trial;

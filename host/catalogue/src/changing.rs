@@ -17,7 +17,7 @@ use intent_gateway_domain::steps::{self, Contended, Proposal};
 use intent_gateway_domain::store::{Change, StoreError, Versioned, load};
 use intent_gateway_domain::succession::{self, RemovedValue, SuccessionError, name_removed};
 use intent_gateway_domain::versions::{
-    Activated, ContractAdminError, GoLive, LoadFailure, LoadOrder, Loaded, NotExamined, Origin, ReleasePolicy,
+    Activated, ContractAdminError, Failing, GoLive, LoadFailure, LoadOrder, Loaded, NotExamined, Origin, ReleasePolicy,
     WaitedFor, Whence,
 };
 use serde_json::json;
@@ -238,7 +238,7 @@ impl Catalogue {
         if asks {
             events.extend(entry.value.ask_for(digest, &doing));
         } else if order.activate {
-            events.push(entry.value.serve(digest, &doing));
+            events.extend(entry.value.serve(digest, &doing));
         }
         // Their components stay: what was judged under them may be looked at again.
         let evicted = entry.value.shrink(self.setup.versions_kept, doing.at_ms);
@@ -312,7 +312,7 @@ impl Catalogue {
             if !self.view().is_ready(digest) && when == GoLive::WhenReady {
                 return Err(unknown());
             }
-            vec![entry.value.serve(digest, &doing)]
+            entry.value.serve(digest, &doing)
         };
         Ok(Proposal::new(change_of(&entry, events), asks))
     }
@@ -423,7 +423,12 @@ impl Catalogue {
 
     /// Puts the last good version in the place of one that keeps failing: here at once, and on all gateways as soon as the store
     /// has taken it.
-    pub async fn roll_back(&self, failing: Digest, faults_in_a_row: u32) {
+    pub async fn roll_back(&self, failing: Failing) {
+        let Failing { digest: failing, calls, in_a_row } = failing;
+        let told = format!("{} of {} calls failed, the last {in_a_row} in a row", calls.hits, calls.of);
+        if let Err(error) = self.take_back_failing(failing, &told).await {
+            tracing::error!(error = chain(&error), digest = %failing, "a candidate keeps failing, and its rollout goes on until the store answers");
+        }
         let found = {
             let view = self.view();
             let entry = view.entry_of(failing).filter(|entry| view.served.get(&entry.intent) == Some(&failing));
@@ -460,8 +465,7 @@ impl Catalogue {
             origin: failed.origin.clone(),
             digest: Some(failing),
             message: format!(
-                "it failed {faults_in_a_row} times in a row; version {} serves again, and `intent-gateway contract failures \
-                 {intent}` shows the calls",
+                "{told}; version {} serves again, and `intent-gateway contract failures {intent}` shows the calls",
                 good.version
             ),
             intent: Some(intent.to_string()),

@@ -12,6 +12,7 @@ use intent_gateway_signing::Revocations;
 use crate::component::{self, ComponentPart, NoComponent};
 use crate::entry::Entry;
 use crate::names::ContractName;
+use crate::promotion::SeenRollout;
 use crate::state::GatewayState;
 
 /// Parts of components that are read at once: each is large.
@@ -23,13 +24,14 @@ const ENTRIES_AT_ONCE: u32 = 100;
 ///
 /// # Errors
 /// [`StoreError`] when the store fails.
-pub async fn check(store: &dyn Inspect, tell: Tell<'_>) -> Result<[CheckedPart; 5], StoreError> {
+pub async fn check(store: &dyn Inspect, tell: Tell<'_>) -> Result<[CheckedPart; 6], StoreError> {
     Ok([
         check_records::<Entry>(store, tell).await?,
         check_records::<ContractName>(store, tell).await?,
         check_components(store, tell).await?,
         check_records::<GatewayState>(store, tell).await?,
         check_records::<Revocations>(store, tell).await?,
+        check_records::<SeenRollout>(store, tell).await?,
     ])
 }
 

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::lock::Mutex as AsyncMutex;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::{Contract, Contracts};
+use intent_gateway_domain::ports::{Contract, Contracts, Offer};
 
 use crate::service::Catalogue;
 
@@ -60,6 +60,10 @@ impl CataloguedContracts {
 impl Contracts for CataloguedContracts {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
         self.serving.live(intent)
+    }
+
+    fn offer(&self, intent: &str) -> Option<Offer> {
+        self.serving.offer(intent)
     }
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {

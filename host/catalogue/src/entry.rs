@@ -10,9 +10,13 @@ use intent_gateway_domain::succession::RemovedValue;
 use intent_gateway_domain::versions::{
     ContractEvent, HISTORY_MAX, Origin, ReleasePolicy, VersionAct, VersionEvent, VersionName, Whence,
 };
+use intent_gateway_rollout::{EndedRollout, RolloutEnd};
 use intent_gateway_signing::Signatures;
 use semver::Version;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::rollout::Rollout;
 
 /// Retired versions of an intent that are kept, and bytes of their components; the first go first.
 const RETIRED_MAX: usize = 500;
@@ -22,7 +26,7 @@ const RETIRED_MAX_BYTES: usize = 512 * 1024 * 1024;
 pub(crate) const FEED: &str = "contracts";
 
 /// What is wanted of an intent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub intent: IntentId,
     /// The version that serves; absent when the intent is out of service.
@@ -34,6 +38,12 @@ pub struct Entry {
     /// The version that is to serve once every gateway has it ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coming: Option<Coming>,
+    /// The version that is to serve everybody step by step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Rollout>,
+    /// How the one before ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_rollout: Option<EndedRollout>,
     /// What a new version does that is found in a folder.
     #[serde(default)]
     pub policy: ReleasePolicy,
@@ -116,7 +126,7 @@ pub struct Doing {
 
 impl Doing {
     fn event(&self, act: VersionAct) -> VersionEvent {
-        VersionEvent { at_ms: self.at_ms, act, whence: self.whence, by: self.by.clone() }
+        VersionEvent { at_ms: self.at_ms, act, whence: self.whence, by: self.by.clone(), why: None }
     }
 
     /// Asks for a version to serve once it is ready everywhere.
@@ -144,7 +154,7 @@ impl EntryVersion {
         self.history.push(event);
     }
 
-    fn name(&self) -> VersionName {
+    pub(crate) fn name(&self) -> VersionName {
         VersionName { version: self.version.clone(), digest: self.digest }
     }
 }
@@ -159,6 +169,8 @@ impl Entry {
             previous: Vec::new(),
             versions: Vec::new(),
             coming: None,
+            rollout: None,
+            last_rollout: None,
             policy: ReleasePolicy::default(),
             retired: Vec::new(),
         }
@@ -182,7 +194,7 @@ impl Entry {
         self.live == Some(digest)
     }
 
-    fn live_name(&self) -> Option<VersionName> {
+    pub(crate) fn live_name(&self) -> Option<VersionName> {
         Some(self.version(self.live?)?.name())
     }
 
@@ -203,11 +215,14 @@ impl Entry {
         event
     }
 
-    /// Puts a version in service; the one before it becomes the first to go back to. Nothing is coming any more.
-    pub fn serve(&mut self, digest: Digest, doing: &Doing) -> ContractEvent {
+    /// Puts a version in service; the one before it becomes the first to go back to. Nothing is coming any more, and a rollout is
+    /// at its end.
+    pub fn serve(&mut self, digest: Digest, doing: &Doing) -> Vec<ContractEvent> {
         let before = self.live_name();
+        let mut events: Vec<_> = self.conclude_rollout(Some(digest), doing).into_iter().collect();
         self.put_in_service(digest);
-        self.note(digest, VersionAct::WentLive, doing, before)
+        events.push(self.note(digest, VersionAct::WentLive, doing, before));
+        events
     }
 
     fn put_in_service(&mut self, digest: Digest) {
@@ -235,6 +250,7 @@ impl Entry {
     /// Takes the intent out of service, and withdraws what was to serve. Nothing where it was so already.
     pub fn take_out(&mut self, doing: &Doing) -> Vec<ContractEvent> {
         let mut events: Vec<_> = self.withdraw(doing).into_iter().collect();
+        events.extend(self.conclude_rollout(None, doing));
         let before = self.live_name();
         if let Some(last) = self.live.take() {
             self.previous.push(last);
@@ -250,12 +266,13 @@ impl Entry {
         let good = self.last_good().filter(|_| self.is_live(failing))?;
         let before = self.live_name();
         let coming = self.coming.take();
+        let overtaken = self.conclude_rollout(Some(good), doing);
         self.put_in_service(good);
         self.coming = coming;
         self.previous.retain(|previous| *previous != failing);
         let left = self.note(failing, VersionAct::LeftService, doing, before.clone());
         let went_live = self.note(good, VersionAct::WentLive, doing, before);
-        Some((good, vec![left, went_live]))
+        Some((good, overtaken.into_iter().chain([left, went_live]).collect()))
     }
 
     /// Takes versions out of service that are not trusted any more: what was to serve is withdrawn, and the last version that is
@@ -266,11 +283,15 @@ impl Entry {
         if self.coming.as_ref().is_some_and(|coming| is_revoked(coming.digest)) {
             events.extend(self.withdraw(doing));
         }
+        if self.rollout.as_ref().is_some_and(|rollout| is_revoked(rollout.digest)) {
+            events.extend(self.end_rollout(RolloutEnd::TakenBack, "it is revoked".to_owned(), Vec::new(), doing));
+        }
         let Some(live) = self.live.filter(|live| is_revoked(*live)) else { return events };
         match self.roll_back(live, doing) {
             Some((_, rolled_back)) => events.extend(rolled_back),
             None => {
                 let before = self.live_name();
+                events.extend(self.conclude_rollout(None, doing));
                 self.live = None;
                 events.push(self.note(live, VersionAct::LeftService, doing, before));
             }
@@ -311,7 +332,9 @@ impl Entry {
         let mut evicted = Vec::new();
         while self.versions.len() > kept {
             let digests: Vec<Digest> = self.versions.iter().map(|version| version.digest).collect();
-            let needed: Vec<Digest> = self.live.into_iter().chain(self.coming.as_ref().map(|it| it.digest)).collect();
+            let coming = self.coming.as_ref().map(|it| it.digest);
+            let tried_out = self.rollout.as_ref().map(|it| it.digest);
+            let needed: Vec<Digest> = [self.live, coming, tried_out].into_iter().flatten().collect();
             let Some(spared) = find_dispensable(&digests, &needed, self.last_good()) else { break };
             let gone = self.versions.remove(spared);
             self.previous.retain(|previous| *previous != gone.digest);
@@ -345,7 +368,19 @@ impl Entry {
 
     /// Notes what happened to a version, after `before` served. It is one of the entry's.
     fn note(&mut self, digest: Digest, act: VersionAct, doing: &Doing, before: Option<VersionName>) -> ContractEvent {
-        let event = doing.event(act);
+        self.note_why(digest, act, doing, before, None)
+    }
+
+    /// The same, with why.
+    pub(crate) fn note_why(
+        &mut self,
+        digest: Digest,
+        act: VersionAct,
+        doing: &Doing,
+        before: Option<VersionName>,
+        why: Option<String>,
+    ) -> ContractEvent {
+        let event = VersionEvent { why, ..doing.event(act) };
         let live_after = self.live_name();
         let (mut version, mut origin, mut signed_by) = (Version::new(0, 0, 0), Origin::Kept, Vec::new());
         if let Some(noted) = self.versions.iter_mut().find(|version| version.digest == digest) {
@@ -362,6 +397,7 @@ impl Entry {
             live_after,
             signed_by,
             removed: Vec::new(),
+            detail: Value::Null,
         }
     }
 }
@@ -444,7 +480,7 @@ mod tests {
         assert_eq!(acts(&again), [(VersionAct::Withdrawn, 0), (VersionAct::AskedFor, 1)]);
         entry.ask_for(first, &doing(7, Whence::Activation));
         let went_live = entry.coming.clone().expect("it is coming").doing(Timestamp::from_ms(9));
-        let event = entry.serve(first, &went_live);
+        let event = entry.serve(first, &went_live).remove(0);
         assert_eq!((event.event.whence, event.event.at_ms.as_ms()), (Whence::Activation, 9));
         assert_eq!((entry.live, entry.coming.clone(), &entry.previous[..]), (Some(first), None, &[second][..]));
         assert!(entry.withdraw(&doing(9, Whence::Activation)).is_none());

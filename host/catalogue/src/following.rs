@@ -131,17 +131,19 @@ impl Catalogue {
         self.follow_once().await
     }
 
-    /// Whether a version waits for gateways, or a roll-back for the store.
+    /// Whether a version waits for gateways, a roll-back for the store, or a rollout for what is seen of it.
     fn is_waiting(&self) -> bool {
         let view = self.view();
-        !view.taken_out.is_empty() || view.entries.values().any(|entry| entry.coming.is_some())
+        !view.taken_out.is_empty()
+            || view.entries.values().any(|entry| entry.coming.is_some() || entry.rollout.is_some())
     }
 
     async fn follow_once(&self) -> Result<(), ContractAdminError> {
         self.apply().await?;
         self.record_roll_backs().await?;
         self.report().await?;
-        self.flip_what_is_ready().await
+        self.flip_what_is_ready().await?;
+        self.follow_rollouts().await
     }
 
     /// Reads what has changed, and lets it serve as far as it is ready here.
@@ -189,19 +191,20 @@ impl Catalogue {
         if changes == self.published.load(Ordering::Acquire) {
             return;
         }
-        let (before, after, to_serve) = {
+        let (before, after, to_serve, tried_out) = {
             let mut view = self.view();
             let before = view.served.clone();
             view.decide();
             let held = self.held().clone();
             view.forget_others(&|digest| held.contains(&digest));
-            (before, view.served.clone(), view.to_serve())
+            (before, view.served.clone(), view.to_serve(), view.tried_out())
         };
         for (intent, digest) in &after {
             if before.get(intent) != Some(digest) {
                 self.setup.runtime.absolve(*digest);
             }
         }
+        self.setup.trials.replace(tried_out);
         self.setup.runtime.serve(to_serve).await;
         // Last: whoever is dropped before leaves it to the next one.
         self.published.store(changes, Ordering::Release);
@@ -325,9 +328,11 @@ impl Catalogue {
             let next = |entry: &Entry| {
                 let last = rows.get(&entry.intent).map(|row| &row.value);
                 let last = last.filter(|last| last.run == own.run.as_str() && last.gateway == own.id.as_str());
-                let staged = entry.coming.as_ref().map_or_else(
+                let asked_for = entry.coming.as_ref().map(|coming| coming.digest);
+                let asked_for = asked_for.or(entry.rollout.as_ref().map(|rollout| rollout.digest));
+                let staged = asked_for.map_or_else(
                     || last.and_then(|last| last.staged.clone()),
-                    |coming| staged_now(&view.ready, &view.failed, coming.digest),
+                    |digest| staged_now(&view.ready, &view.failed, digest),
                 );
                 let served = view.served.get(&entry.intent).copied();
                 let serving = served.map(|digest| match last.and_then(|last| last.serving.clone()) {
@@ -409,8 +414,8 @@ impl Catalogue {
         if verdict != Verdict::Ready {
             return Ok(Proposal::nothing(verdict));
         }
-        let event = entry.value.serve(coming.digest, &coming.doing(self.setup.clock.now()));
-        Ok(Proposal::new(change_of(&entry, vec![event]), verdict))
+        let events = entry.value.serve(coming.digest, &coming.doing(self.setup.clock.now()));
+        Ok(Proposal::new(change_of(&entry, events), verdict))
     }
 }
 

@@ -6,6 +6,9 @@
 //! ([`GatewayState`]). When all that live have it ready, whoever sees that first changes the entry, and all of them serve it. A
 //! gateway that is alone has nobody to wait for.
 //!
+//! A rollout goes another way: its candidate is ready everywhere and serves a share (`rollout`: what an entry knows of it), and each
+//! gateway tells what it has seen of it and judges what all have (`promotion`).
+//!
 //! What is wanted is in the entries, and only there; what this gateway has made of it is in its `view`. What ran before this gateway
 //! knew a catalogue is taken over from its state folder (`takeover`).
 //!
@@ -20,6 +23,8 @@ mod entry;
 mod failures;
 mod following;
 mod names;
+mod promotion;
+mod rollout;
 mod service;
 mod state;
 mod takeover;

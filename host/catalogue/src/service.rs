@@ -19,11 +19,13 @@ use intent_gateway_domain::versions::{
     LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ReleasePolicy,
     ServingStatus, StagedStatus, VersionName,
 };
+use intent_gateway_rollout::Trials;
 use intent_gateway_signing::TrustPolicy;
 
 use crate::component::{self, NoComponent};
 use crate::entry::{Entry, EntryVersion};
 use crate::failures::FailureList;
+use crate::promotion::ToldEvidence;
 use crate::state::{self, GatewayState};
 use crate::view::View;
 
@@ -38,6 +40,8 @@ pub struct CatalogueSetup {
     pub timer: Arc<dyn Timer>,
     /// Whose components are taken.
     pub trust: TrustPolicy,
+    /// What is tried out here, for those on the way of searches.
+    pub trials: Arc<Trials>,
     /// Versions of an intent that are kept ready.
     pub versions_kept: usize,
     /// For how long this gateway serves what it last heard is to serve, milliseconds.
@@ -60,6 +64,8 @@ pub struct Catalogue {
     held: Mutex<Vec<Digest>>,
     /// This gateway's rows, as it has written them last.
     pub(crate) rows: AsyncMutex<BTreeMap<IntentId, Versioned<GatewayState>>>,
+    /// What it has written last of rollouts.
+    pub(crate) told: AsyncMutex<BTreeMap<IntentId, ToldEvidence>>,
     pub(crate) failures: FailureList,
 }
 
@@ -77,6 +83,7 @@ impl Catalogue {
             has_started: AtomicBool::new(false),
             held: Mutex::default(),
             rows: AsyncMutex::default(),
+            told: AsyncMutex::default(),
             failures: FailureList::default(),
         })
     }
@@ -328,7 +335,7 @@ impl ContractIntake for Catalogue {
 
     fn standing(&self, intent: &IntentId) -> IntakeStanding {
         match self.view().entries.get(intent) {
-            Some(entry) if entry.coming.is_some() => IntakeStanding::Changing,
+            Some(entry) if entry.coming.is_some() || entry.rollout.is_some() => IntakeStanding::Changing,
             Some(entry) if entry.live.is_none() => IntakeStanding::OutOfService,
             Some(entry) if entry.policy == ReleasePolicy::Manual => IntakeStanding::ByHand,
             _ => IntakeStanding::Open,

@@ -149,7 +149,7 @@ impl Catalogue {
             let number = |digest: Option<Digest>| Some(entry.value.version(digest?)?.version.clone());
             let (folder, catalogue) = (number(Some(live)), number(entry.value.live));
             if folder > catalogue && catalogue.is_some() {
-                events.push(entry.value.serve(live, &doing));
+                events.extend(entry.value.serve(live, &doing));
             } else {
                 tracing::warn!(
                     %intent, folder = %live, ?catalogue,

@@ -8,9 +8,11 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::versions::{MissingVersion, ServedIntent, StageFailure};
+use intent_gateway_rollout::Trial;
 use intent_gateway_signing::{Revocations, SignatureRefusal, TrustPolicy};
 
 use crate::entry::Entry;
+use crate::rollout::Rollout;
 
 /// What is known at one moment.
 #[derive(Clone, Default)]
@@ -128,6 +130,10 @@ impl View {
         let of_entry = |entry: &Entry| ServedIntent {
             intent: entry.intent.clone(),
             live: self.served.get(&entry.intent).copied(),
+            candidate: self
+                .rollout_of(entry)
+                .map(|rollout| (rollout.digest, rollout.share()))
+                .filter(|(_, share)| !share.is_nothing()),
             ready: entry
                 .versions
                 .iter()
@@ -136,6 +142,19 @@ impl View {
                 .collect(),
         };
         self.entries.values().map(of_entry).collect()
+    }
+
+    /// The rollout of an intent, where this gateway can take part in it: it serves the version that the candidate is compared
+    /// with, and has the candidate ready.
+    fn rollout_of<'a>(&self, entry: &'a Entry) -> Option<&'a Rollout> {
+        let rollout = entry.rollout.as_ref()?;
+        let serves = self.served.get(&entry.intent) == Some(&rollout.baseline);
+        (serves && self.is_ready(rollout.digest)).then_some(rollout)
+    }
+
+    /// What is tried out here.
+    pub(crate) fn tried_out(&self) -> Vec<Trial> {
+        self.entries.values().filter_map(|entry| Some(self.rollout_of(entry)?.to_trial(&entry.intent))).collect()
     }
 
     /// Versions of the catalogue that are neither ready here nor have failed, those that are to serve first.

@@ -14,6 +14,7 @@
 //! | what is told of it | `report` |
 //! | how many receipts are compared beside everything else | `run` |
 //! | who may compare what, and when | `service` |
+//! | what of live traffic is compared while a candidate is tried out | `shadow` |
 //!
 //! Not here: where receipts are kept, the threads, and how a report looks to a person.
 
@@ -25,6 +26,7 @@ mod judged;
 mod report;
 mod run;
 mod service;
+mod shadow;
 mod similarity;
 mod tally;
 
@@ -41,5 +43,6 @@ pub use report::{
 };
 pub use run::{Baseline, Comparer, KeptReceipts, Progress, ReceiptSource, RunError, run};
 pub use service::{Against, Candidate, Comparison, ComparisonError, ComparisonOrder, Comparisons};
+pub use shadow::{Shadow, ShadowedJournal};
 pub use similarity::{kendall_tau_b, overlap, rank_biased_overlap};
 pub use tally::Tally;

@@ -92,7 +92,7 @@ impl Comparer {
         Self { candidate: beside(candidate), baseline, budget, deadline }
     }
 
-    async fn compare(&self, receipt: &Receipt, workers: &dyn Workers) -> Compared {
+    pub(crate) async fn compare(&self, receipt: &Receipt, workers: &dyn Workers) -> Compared {
         let (before, baseline_took) = match &self.baseline {
             Baseline::Version(contract) if contract.digest() != receipt.contract => {
                 let begun = workers.spent();
@@ -102,6 +102,10 @@ impl Comparer {
             Baseline::Version(_) | Baseline::Shown => (Judged::of_receipt(receipt), None),
         };
         let request = self.compare_request(receipt).await;
+        if self.candidate.digest() == receipt.contract {
+            let after = Judged::of_receipt(receipt);
+            return Compared { before, after, request, candidate_took: None, baseline_took };
+        }
         let begun = workers.spent();
         let after = Judged::anew(receipt, &*self.candidate).await;
         let candidate_took = Some(workers.spent().saturating_sub(begun));
@@ -151,6 +155,10 @@ impl Comparer {
             Baseline::Version(contract) => BaselineName::Version(named(contract)),
         };
         tally.report((self.candidate.descriptor(), named(&self.candidate)), baseline)
+    }
+
+    pub(crate) fn budget(&self) -> Option<&DifferenceBudget> {
+        self.budget.as_ref()
     }
 
     /// The intent that is compared.

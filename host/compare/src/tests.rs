@@ -1,5 +1,7 @@
 //! Whole comparisons over receipts that are made up, by contracts that are functions.
 
+mod shadow;
+
 use std::sync::Arc;
 use std::time::Duration;
 

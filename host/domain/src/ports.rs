@@ -30,6 +30,7 @@ use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
 use crate::progress::Progress;
 use crate::receipt::{KeptReceipt, Receipt, ReceiptsBack};
 use crate::secret::Secret;
+use crate::share::Share;
 use crate::sign_in::SignInServer;
 use crate::store::StoreError;
 use crate::trace::Trace;
@@ -101,6 +102,31 @@ pub trait Contract: Send + Sync {
     }
 }
 
+/// What serves an intent: the live version, and beside it the candidate of a rollout, where that has a share of the users.
+pub struct Offer {
+    /// The live version.
+    pub live: Arc<dyn Contract>,
+    /// The candidate, with its share.
+    pub candidate: Option<(Arc<dyn Contract>, Share)>,
+}
+
+/// How a search ended for which a candidate was to rank.
+#[derive(Clone, Copy, Debug)]
+pub enum Served<'a> {
+    /// The candidate has.
+    ByCandidate,
+    /// It has failed so, and the live version has ranked in its place.
+    InItsPlace(&'a ContractFault),
+    /// It has failed so, and nobody could rank in its place.
+    NotAtAll(&'a ContractFault),
+}
+
+/// Hears of searches for which a candidate was to rank. Never waits.
+pub trait RolloutWatch: Send + Sync {
+    /// A search has ended.
+    fn served(&self, intent: &IntentId, candidate: Digest, how: Served<'_>);
+}
+
 /// Threads for work that serves nobody.
 pub trait Workers: Send + Sync {
     /// How many of them there are.
@@ -119,6 +145,11 @@ pub trait Contracts: Send + Sync {
     /// The live version of an intent, by its name or by an alias. What is done with it goes under its own name, which is that
     /// of its descriptor (see [`alias`](crate::alias)).
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>>;
+
+    /// What serves an intent, by its name or by an alias, the candidate of a rollout included.
+    fn offer(&self, intent: &str) -> Option<Offer> {
+        self.live(intent).map(|live| Offer { live, candidate: None })
+    }
 
     /// A loaded version, live or not, by the digest of its component.
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>>;

@@ -64,11 +64,13 @@ pub enum Kind {
     ContractStates,
     /// What of contracts is revoked: one record.
     ContractRevocations,
+    /// What a gateway has seen of a rollout. Key: intent and gateway.
+    RolloutEvidence,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -91,6 +93,7 @@ impl Kind {
         Self::ComponentParts,
         Self::ContractStates,
         Self::ContractRevocations,
+        Self::RolloutEvidence,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -119,6 +122,7 @@ impl Kind {
             Self::ComponentParts => "component_parts",
             Self::ContractStates => "contract_states",
             Self::ContractRevocations => "contract_revocations",
+            Self::RolloutEvidence => "rollout_evidence",
         }
     }
 

@@ -23,7 +23,7 @@ use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
 use crate::fleet::Duty;
 use crate::health::HealthEvent;
-use crate::id::PartnerId;
+use crate::id::{IntentId, PartnerId};
 use crate::readiness::TroubleCode;
 use crate::trace;
 
@@ -70,6 +70,7 @@ const RECEIPTS_THINNED: &str = "intent_gateway_receipts_thinned_total";
 const STORE_BYTES: &str = "intent_gateway_store_bytes";
 const CONTRACT_FLIP: &str = "intent_gateway_contract_flip_seconds";
 const CONTRACT_STAGING: &str = "intent_gateway_contract_staging_seconds";
+const SHADOW: &str = "intent_gateway_rollout_comparisons_total";
 const BUILD_INFO: &str = "intent_gateway_build_info";
 
 /// What a metric is.
@@ -97,7 +98,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 37] = [
+pub const METRICS: [Metric; 38] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -279,6 +280,12 @@ pub const METRICS: [Metric; 37] = [
         labels: &["outcome"],
         help: "Time to make a version of a contract ready at this gateway.",
     },
+    Metric {
+        name: SHADOW,
+        kind: Kind::Counter,
+        labels: &["intent", "outcome"],
+        help: "Rankings that were compared under the candidate of a rollout (`compared`), or would have been (`left_out`).",
+    },
     Metric { name: BUILD_INFO, kind: Kind::Gauge, labels: &["version"], help: "Always 1; says what runs." },
 ];
 
@@ -301,6 +308,12 @@ pub fn contract_served(took: Duration) {
 /// A version of a contract was made ready, or could not be.
 pub fn contract_staged(is_ready: bool, took: Duration) {
     histogram!(CONTRACT_STAGING, "outcome" => if is_ready { "ready" } else { "failed" }).record(took.as_secs_f64());
+}
+
+/// A ranking was compared under the candidate of a rollout, or left out since there was too much to do.
+pub fn rollout_compared(intent: &IntentId, is_left_out: bool) {
+    let outcome = if is_left_out { "left_out" } else { "compared" };
+    counter!(SHADOW, "intent" => intent.as_str().to_owned(), "outcome" => outcome).increment(1);
 }
 
 /// A stage of a search or of a tool call.

@@ -13,6 +13,8 @@ use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::error::chain;
 use crate::id::IntentId;
+use crate::rates::Counted;
+use crate::share::Share;
 use crate::steps::Contended;
 use crate::store::{StoreError, StoreTrouble};
 use crate::succession::{Removal, RemovedValue};
@@ -184,11 +186,23 @@ pub struct CallCounts {
     pub faults: u64,
 }
 
+/// A version that keeps failing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failing {
+    pub digest: Digest,
+    /// Calls of the function that failed last, since somebody decided that the version serves, with those that failed.
+    pub calls: Counted,
+    /// The last ones, all of which failed.
+    pub in_a_row: u32,
+}
+
 /// What this gateway has of an intent's versions, and which one serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedIntent {
     pub intent: IntentId,
     pub live: Option<Digest>,
+    /// The candidate of a rollout that serves a share of the users.
+    pub candidate: Option<(Digest, Share)>,
     /// All that are ready here, the live one among them.
     pub ready: Vec<Digest>,
 }
@@ -362,6 +376,14 @@ pub enum VersionAct {
     LeftService,
     /// Somebody more has signed it.
     Signed,
+    /// It is the candidate of a rollout from then on.
+    RolloutBegun,
+    /// The next stage of its rollout has begun.
+    StageBegun,
+    RolloutPaused,
+    RolloutResumed,
+    /// Its rollout ended, and it is not live.
+    TakenBack,
 }
 
 /// By which way it happened.
@@ -384,6 +406,8 @@ pub enum Whence {
     TakenOver,
     /// It, or the key that signed it, is not trusted any more.
     Revocation,
+    /// By its rollout.
+    Rollout,
 }
 
 impl Whence {
@@ -407,6 +431,9 @@ pub struct VersionEvent {
     pub whence: Whence,
     /// Who asked for it; the gateway for what nobody asked for.
     pub by: Actor,
+    /// Why, where a reason was given or a rule has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// A version, by its number and its content.
@@ -432,6 +459,8 @@ pub struct ContractEvent {
     pub signed_by: Vec<String>,
     /// The values of vocabularies that the loading of it took out: whoever loaded it has said that this is meant.
     pub removed: Vec<RemovedValue>,
+    /// More of it for the audit log; null where there is nothing.
+    pub detail: serde_json::Value,
 }
 
 /// Removed values that the audit log names; the rest is only counted.
@@ -441,7 +470,7 @@ impl ContractEvent {
     /// The event as the audit log keeps it. Its subject is the intent.
     #[must_use]
     pub fn to_draft(&self) -> AuditDraft {
-        let VersionEvent { at_ms, act, whence, by } = &self.event;
+        let VersionEvent { at_ms, act, whence, by, why } = &self.event;
         let action = match act {
             VersionAct::Loaded => "contract.loaded",
             VersionAct::AskedFor => "contract.asked_for",
@@ -449,12 +478,23 @@ impl ContractEvent {
             VersionAct::Withdrawn => "contract.withdrawn",
             VersionAct::LeftService => "contract.left_service",
             VersionAct::Signed => "contract.signed",
+            VersionAct::RolloutBegun => "contract.rollout_begun",
+            VersionAct::StageBegun => "contract.stage_begun",
+            VersionAct::RolloutPaused => "contract.rollout_paused",
+            VersionAct::RolloutResumed => "contract.rollout_resumed",
+            VersionAct::TakenBack => "contract.taken_back",
         };
         let (version, digest) = (self.version.to_string(), self.digest.to_string());
         let mut detail = json!({
             "version": version, "digest": digest, "whence": whence, "origin": self.origin,
             "live_before": self.live_before, "live_after": self.live_after,
         });
+        if let Some(why) = why {
+            detail["why"] = json!(why);
+        }
+        if !self.detail.is_null() {
+            detail["rollout"] = self.detail.clone();
+        }
         if !self.signed_by.is_empty() {
             detail["signed_by"] = json!(self.signed_by);
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use intent_gateway_catalogue::Catalogue;
+use intent_gateway_compare::Shadow;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::approval::forget_expired;
@@ -128,6 +129,7 @@ pub(crate) struct ContractWork {
     pub(crate) catalogue: Arc<Catalogue>,
     /// Absent where none is watched.
     pub(crate) folder: Option<ContractFolder>,
+    pub(crate) shadow: Arc<Shadow>,
 }
 
 /// What gateways count together.
@@ -215,7 +217,7 @@ impl Background {
         tasks.spawn("routing", ROUTING_DUE, move |rounds| {
             follow(follower.clone(), seen.take().unwrap_or_default(), rounds)
         });
-        let ContractWork { sandbox, catalogue, folder } = contracts;
+        let ContractWork { sandbox, catalogue, folder, shadow } = contracts;
         let (followed, kept_contracts) = (catalogue.clone(), catalogue.clone());
         tasks.spawn("contracts", ROUTING_DUE, move |rounds| contracts::follow(followed.clone(), rounds));
         tasks.spawn_to_the_end("failing contracts", None, {
@@ -226,6 +228,16 @@ impl Background {
                 async move {
                     // It ends when it is told to alone.
                     let _ = stopping.run_until_cancelled(taking).await;
+                }
+            }
+        });
+        tasks.spawn_to_the_end("comparisons", None, {
+            let stopping = stop.clone();
+            move |_| {
+                let (shadow, stopping) = (shadow.clone(), stopping.clone());
+                async move {
+                    // It ends when it is told to alone.
+                    let _ = stopping.run_until_cancelled(shadow.run()).await;
                 }
             }
         });
@@ -612,6 +624,7 @@ async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
         ("links that nobody has ended", told(linking.forget_pending().await)),
         ("counts that are over", told(counts.forget_ended().await)),
         ("contracts of gateways that have gone", told(catalogue.forget_dead().await)),
+        ("what was seen of rollouts that are over", told(catalogue.forget_evidence().await)),
     ];
     rounds.note(swept.iter().all(|(_, failed)| failed.is_none()));
     for (what, failed) in swept {

@@ -18,7 +18,7 @@ pub(crate) async fn follow(catalogue: Arc<Catalogue>, rounds: TaskRounds) {
 pub(crate) async fn take_out_failing(sandbox: Arc<Sandbox>, catalogue: Arc<Catalogue>) {
     loop {
         let failing = sandbox.next_failing().await;
-        catalogue.roll_back(failing, sandbox.engine().config().faults_before_rollback).await;
+        catalogue.roll_back(failing).await;
     }
 }
 

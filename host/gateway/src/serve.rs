@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use intent_gateway_catalogue::{Catalogue, CatalogueSetup, CataloguedContracts};
-use intent_gateway_compare::Comparisons;
+use intent_gateway_compare::{Comparisons, Shadow, ShadowedJournal};
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::clock::watch::WatchedClock;
@@ -39,12 +39,13 @@ use intent_gateway_outbound::policy::pace::sharing::Sharing;
 use intent_gateway_outbound::policy::sign_in::SignIns;
 use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
+use intent_gateway_rollout::Trials;
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
 use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
+use intent_gateway_routing::search::{OpenRankings, PastOrders, Rollouts, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{ContractFolder, Sandbox, WorkerThreads, put_left_contracts_aside, read_left_contracts};
@@ -104,7 +105,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let compiling = CompileProgress::start();
     let fleet = Fleet::new(Arc::new(BootClock));
     let starting = start_contracts(&config, &compiling, &base, &fleet, address.local_addr(), &draining);
-    let Contracts { sandbox, catalogue, membership } = match draining.run_until_cancelled(starting).await {
+    let Contracts { sandbox, catalogue, trials, membership } = match draining.run_until_cancelled(starting).await {
         Some(Ok(started)) => started,
         not_started => {
             compiling.end();
@@ -121,7 +122,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
             compiling.end();
         }
     });
-    let contracts = (&sandbox, &catalogue);
+    let contracts = (&sandbox, &catalogue, &trials);
     let running = parts(&config, telemetry, base, contracts, &drain, &fleet)?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
     let (readiness, board, caller) = (running.readiness, running.board, state.caller.clone());
@@ -184,7 +185,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         onboarding,
         clock,
         store,
-        contracts: ContractWork { sandbox: sandbox.clone(), catalogue, folder },
+        contracts: ContractWork { sandbox: sandbox.clone(), catalogue, folder, shadow: running.shadow },
         health: of,
         keys,
         seen,
@@ -237,6 +238,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
 struct Contracts {
     sandbox: Arc<Sandbox>,
     catalogue: Arc<Catalogue>,
+    trials: Arc<Trials>,
     membership: Membership,
 }
 
@@ -264,6 +266,7 @@ async fn start_contracts(
     };
     let membership = Membership::begin(entry, store.clone(), fleet.clone(), vault).await;
     let mut membership = membership.context("the store gives this gateway no lease")?;
+    let trials = Trials::new();
     let catalogue = Catalogue::new(CatalogueSetup {
         store: store.clone(),
         leases: store.clone(),
@@ -272,6 +275,7 @@ async fn start_contracts(
         clock: clock.clone(),
         timer: Arc::new(RuntimeTimer),
         trust: config.contracts.trust(),
+        trials: trials.clone(),
         versions_kept: config.sandbox.versions_kept_per_intent,
         max_stale_ms: config.contracts.max_stale_ms(),
     });
@@ -290,7 +294,7 @@ async fn start_contracts(
         started = starting => started?,
         () = membership.keep(TaskRounds::untold(clock.clone())) => {}
     }
-    Ok(Contracts { sandbox, catalogue, membership })
+    Ok(Contracts { sandbox, catalogue, trials, membership })
 }
 
 /// The watched folder, where there is one.
@@ -328,6 +332,7 @@ struct RunningParts {
     counts: Arc<CallCounts>,
     pace: Option<Arc<Pace>>,
     peer_clocks: Arc<PeerClocks>,
+    shadow: Arc<Shadow>,
 }
 
 /// Partners' health, and where changes in it go.
@@ -349,7 +354,7 @@ fn parts(
     config: &Config,
     telemetry: &Telemetry,
     Base { keys, store, clock }: Base,
-    (sandbox, catalogue): (&Arc<Sandbox>, &Arc<Catalogue>),
+    (sandbox, catalogue, trials): (&Arc<Sandbox>, &Arc<Catalogue>, &Arc<Trials>),
     drain: &Drain,
     fleet: &Fleet,
 ) -> anyhow::Result<RunningParts> {
@@ -396,6 +401,13 @@ fn parts(
     let counts = Arc::new(CallCounts::open(store.clone()));
     let sharing = Sharing::new(counts.clone(), keys.vault());
     let pace = config.outbound.rate_limits.then(|| Arc::new(Pace::new(fleet.clone(), Some(sharing))));
+    let shadow = Shadow::new(
+        trials.clone(),
+        contracts.clone(),
+        catalogue.clone(),
+        Arc::new(WorkerThreads::beside_serving()),
+        config.sandbox.deadline(),
+    );
     let searcher = Searcher {
         contracts: contracts.clone(),
         directory: directory.clone(),
@@ -404,12 +416,13 @@ fn parts(
             clock.clone(),
             policies(config, &health, &linking, &clock, pace.clone()),
         )),
-        journal: journal.clone(),
+        journal: Arc::new(ShadowedJournal { journal: journal.clone(), shadow: shadow.clone() }),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference).with_previous(&keys.previous_references),
         timeout: config.search.timeout(),
         open_rankings: OpenRankings::default(),
         past_orders: Some(PastOrders { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) }),
+        rollouts: Some(Rollouts { vault: keys.vault(), watch: trials.clone() }),
     };
     let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
@@ -443,6 +456,7 @@ fn parts(
         health: health.of.clone(),
         evidence: store.clone(),
         revocations: catalogue.clone(),
+        rollouts: catalogue.clone(),
         comparisons: Arc::new(Comparisons::new(
             contracts.clone(),
             catalogue.clone(),
@@ -495,6 +509,7 @@ fn parts(
         counts,
         pace,
         peer_clocks,
+        shadow,
     })
 }
 

@@ -62,6 +62,7 @@ use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_linking::Linking;
 use intent_gateway_onboarding::Services;
 use intent_gateway_outbound::health::Health;
+use intent_gateway_rollout::RolloutDesk;
 use intent_gateway_routing::calling::Caller;
 use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::orders::Orders;
@@ -148,6 +149,8 @@ pub struct AppState {
     pub comparisons: Arc<Comparisons>,
     /// What of contracts is revoked.
     pub revocations: Arc<dyn RevocationDesk>,
+    /// Versions that reach everybody step by step.
+    pub rollouts: Arc<dyn RolloutDesk>,
     /// What is kept of faults of contracts.
     pub faults: Arc<FaultDesk>,
     /// What is kept of one user.
@@ -201,6 +204,7 @@ pub(crate) struct App {
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) comparisons: Arc<Comparisons>,
     pub(crate) revocations: Arc<dyn RevocationDesk>,
+    pub(crate) rollouts: Arc<dyn RolloutDesk>,
     pub(crate) faults: Arc<FaultDesk>,
     pub(crate) user_records: Arc<UserRecords>,
     pub(crate) tokens: Arc<Tokens>,
@@ -326,6 +330,7 @@ pub fn router(state: AppState) -> Router {
         evidence: state.evidence,
         comparisons: state.comparisons,
         revocations: state.revocations,
+        rollouts: state.rollouts,
         faults: state.faults,
         user_records: state.user_records,
         tokens: state.tokens,

@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 97] = [
+pub const ROUTES: [(&str, Method, Scope); 100] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -37,12 +37,15 @@ pub const ROUTES: [(&str, Method, Scope); 97] = [
     ("/api/v1/admin/contracts/revocations", Method::POST, Ship),
     ("/api/v1/admin/contracts/status", Method::GET, Watch),
     ("/api/v1/admin/contracts/{digest}/activate", Method::POST, Ship),
+    ("/api/v1/admin/contracts/{digest}/promote", Method::POST, Ship),
     ("/api/v1/admin/delivered", Method::GET, Watch),
     ("/api/v1/admin/gateways", Method::GET, Watch),
     ("/api/v1/admin/health", Method::GET, Watch),
     ("/api/v1/admin/intents/{intent}", Method::DELETE, Ship),
     ("/api/v1/admin/intents/{intent}/coming", Method::DELETE, Ship),
     ("/api/v1/admin/intents/{intent}/policy", Method::PUT, Ship),
+    ("/api/v1/admin/intents/{intent}/rollout", Method::GET, Watch),
+    ("/api/v1/admin/intents/{intent}/rollout", Method::POST, Ship),
     // A contract says there what it likes of the call that it failed in; the second hands out the call.
     ("/api/v1/admin/intents/{intent}/faults", Method::GET, Ship),
     ("/api/v1/admin/intents/{intent}/faults/{number}", Method::GET, Ship),

@@ -44,7 +44,8 @@ pub struct SandboxConfig {
     pub max_waiting_calls: u32,
     /// A call waits this long for an instance, milliseconds, and is refused then.
     pub wait_max_ms: u64,
-    /// Faults in a row after which a version is taken out for the last good one.
+    /// Faults in a row after which a version is taken out for the last good one. After as many faults in all it is taken out as well
+    /// once it is known to fail more often than once in 200 calls.
     pub faults_before_rollback: u32,
     /// Loaded versions kept for each intent, the live one and the one to go back to included.
     pub versions_kept_per_intent: usize,

@@ -20,8 +20,10 @@ use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::faults::{CallRef, FaultNote, Function};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, FaultLog};
+use intent_gateway_domain::rates::Counted;
+use intent_gateway_domain::share::Share;
 use intent_gateway_domain::telemetry;
-use intent_gateway_domain::versions::CallCounts;
+use intent_gateway_domain::versions::{CallCounts, Failing};
 use tokio::sync::mpsc;
 
 use crate::compiling::CompiledCode;
@@ -34,9 +36,44 @@ pub(crate) type FaultSink = Arc<OnceLock<Arc<dyn FaultLog>>>;
 /// What versions tell their owner.
 #[derive(Clone)]
 pub(crate) struct Reports {
-    /// Told when a version has failed so often in a row that it is to be taken out.
-    pub(crate) failing: mpsc::Sender<Digest>,
+    /// Told when a version has failed so often that it is to be taken out.
+    pub(crate) failing: mpsc::Sender<Failing>,
     pub(crate) faults: FaultSink,
+}
+
+/// Share of the calls of a function that may fail: a version that fails more often is taken out.
+const FAULT_RATE_MAX: f64 = 0.005;
+/// The chance that one is taken out that fails less often, over its whole service.
+const FAULT_RATE_ERROR: f64 = 0.001;
+
+/// What is counted of one function.
+#[derive(Default)]
+struct FunctionCounts {
+    calls: AtomicU64,
+    faults: AtomicU64,
+    in_a_row: AtomicU32,
+    /// Calls and faults until somebody decided last that the version serves.
+    absolved: Mutex<Counted>,
+}
+
+impl FunctionCounts {
+    fn total(&self) -> Counted {
+        // Faults first: there are never more than calls.
+        let hits = self.faults.load(Ordering::Acquire);
+        Counted { of: self.calls.load(Ordering::Acquire), hits }
+    }
+
+    fn absolve(&self) {
+        self.in_a_row.store(0, Ordering::Relaxed);
+        *self.absolved.lock().unwrap_or_else(PoisonError::into_inner) = self.total();
+    }
+
+    /// Calls and faults since then.
+    fn counted(&self) -> Counted {
+        let (total, before) = (self.total(), *self.absolved.lock().unwrap_or_else(PoisonError::into_inner));
+        let hits = total.hits.saturating_sub(before.hits);
+        Counted { of: total.of.saturating_sub(before.of).max(hits), hits }
+    }
 }
 
 /// A loaded version of a contract, with what is counted of it.
@@ -44,10 +81,8 @@ pub(crate) struct Version {
     contract: LoadedContract,
     /// Its compiled form, until that is kept.
     to_cache: Mutex<Option<CompiledCode>>,
-    calls: AtomicU64,
-    faults: AtomicU64,
     /// By function: a search calls two, and one that always works must not hide one that never does.
-    faults_in_a_row: [AtomicU32; Function::ALL.len()],
+    functions: [FunctionCounts; Function::ALL.len()],
     faults_before_rollback: u32,
     reports: Reports,
 }
@@ -62,9 +97,7 @@ impl Version {
         Self {
             contract,
             to_cache: Mutex::new(to_cache),
-            calls: AtomicU64::new(0),
-            faults: AtomicU64::new(0),
-            faults_in_a_row: Default::default(),
+            functions: Default::default(),
             faults_before_rollback,
             reports,
         }
@@ -77,31 +110,32 @@ impl Version {
 
     /// Forgets past faults: somebody decided that the version serves (again).
     pub(crate) fn absolve(&self) {
-        for faults in &self.faults_in_a_row {
-            faults.store(0, Ordering::Relaxed);
-        }
+        self.functions.iter().for_each(FunctionCounts::absolve);
     }
 
     pub(crate) fn counts(&self) -> CallCounts {
-        CallCounts { calls: self.calls.load(Ordering::Relaxed), faults: self.faults.load(Ordering::Relaxed) }
+        let sum = |count: fn(&FunctionCounts) -> &AtomicU64| {
+            self.functions.iter().map(|function| count(function).load(Ordering::Relaxed)).sum()
+        };
+        CallCounts { calls: sum(|function| &function.calls), faults: sum(|function| &function.faults) }
     }
 
     fn count(&self, call: CallRef<'_>, fault: Option<&ContractFault>) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        let faults_in_a_row = &self.faults_in_a_row[call.function() as usize];
+        let function = &self.functions[call.function() as usize];
+        function.calls.fetch_add(1, Ordering::Relaxed);
         match fault {
-            Some(fault) if fault.counts_against_version() => self.count_fault(faults_in_a_row, call, fault),
+            Some(fault) if fault.counts_against_version() => self.count_fault(function, call, fault),
             // A call that never ran says nothing of the version.
             Some(_) => {}
             // Read before write: good versions keep the line shared between cores.
-            None if faults_in_a_row.load(Ordering::Relaxed) == 0 => {}
-            None => faults_in_a_row.store(0, Ordering::Relaxed),
+            None if function.in_a_row.load(Ordering::Relaxed) == 0 => {}
+            None => function.in_a_row.store(0, Ordering::Relaxed),
         }
     }
 
-    fn count_fault(&self, faults_in_a_row: &AtomicU32, call: CallRef<'_>, fault: &ContractFault) {
-        self.faults.fetch_add(1, Ordering::Relaxed);
-        let in_a_row = faults_in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+    fn count_fault(&self, function: &FunctionCounts, call: CallRef<'_>, fault: &ContractFault) {
+        function.faults.fetch_add(1, Ordering::Relaxed);
+        let in_a_row = function.in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let descriptor = self.contract.descriptor();
         tracing::warn!(
             intent = %descriptor.intent,
@@ -117,9 +151,13 @@ impl Version {
             let (intent, version) = (&descriptor.intent, &descriptor.version);
             log.note(FaultNote { intent, version, contract: self.contract.digest(), fault, call });
         }
-        if in_a_row.is_multiple_of(self.faults_before_rollback) {
-            // A full channel means that take-outs are being worked on; the next multiple reports again.
-            let _ = self.reports.failing.try_send(self.contract.digest());
+        let calls = function.counted();
+        // A few faults at its beginning are no rate.
+        let fails_often =
+            calls.hits >= self.faults_before_rollback.into() && calls.is_above(FAULT_RATE_MAX, FAULT_RATE_ERROR);
+        if in_a_row.is_multiple_of(self.faults_before_rollback) || fails_often {
+            // A full channel means that take-outs are being worked on; the next fault of that kind reports again.
+            let _ = self.reports.failing.try_send(Failing { digest: self.contract.digest(), calls, in_a_row });
         }
     }
 
@@ -226,6 +264,8 @@ impl Contract for Version {
 pub(crate) struct Snapshot {
     /// By intent.
     pub(crate) live: BTreeMap<IntentId, Arc<Version>>,
+    /// The candidates of rollouts that serve a share of the users.
+    pub(crate) candidates: BTreeMap<IntentId, (Arc<Version>, Share)>,
     /// Live or not.
     pub(crate) loaded: HashMap<Digest, Arc<Version>>,
 }

@@ -11,8 +11,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::{Contract, ContractRuntime, Contracts, FaultLog};
-use intent_gateway_domain::versions::{CallCounts, NotExamined, ServedIntent};
+use intent_gateway_domain::ports::{Contract, ContractRuntime, Contracts, FaultLog, Offer};
+use intent_gateway_domain::versions::{CallCounts, Failing, NotExamined, ServedIntent};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -54,7 +54,7 @@ pub struct Sandbox {
     /// Who has a component examined, and who waits for it.
     queue: LoadQueue,
     reports: Reports,
-    failing: Mutex<mpsc::Receiver<Digest>>,
+    failing: Mutex<mpsc::Receiver<Failing>>,
     progress: Arc<StartProgress>,
     spare: Arc<SpareComponents>,
     /// Cancelled when nothing more is to be examined.
@@ -128,10 +128,10 @@ impl Sandbox {
         self.tasks.wait().await;
     }
 
-    /// Waits for a version that keeps failing: so often in a row as is configured.
-    pub async fn next_failing(&self) -> Digest {
+    /// Waits for a version that keeps failing: so often in a row as is configured, or more often than any version may.
+    pub async fn next_failing(&self) -> Failing {
         match self.failing.lock().await.recv().await {
-            Some(digest) => digest,
+            Some(failing) => failing,
             // The sender is part of the sandbox, so it is not gone.
             None => std::future::pending().await,
         }
@@ -212,8 +212,10 @@ impl Sandbox {
 
     async fn publish(&self, intents: Vec<ServedIntent>) {
         let mut next = Snapshot::default();
-        for ServedIntent { intent, live, ready } in intents {
+        for ServedIntent { intent, live, candidate, ready } in intents {
             next.loaded.extend(ready.into_iter().filter_map(|digest| Some((digest, self.held(digest)?))));
+            let candidate = candidate.and_then(|(digest, share)| Some((next.loaded.get(&digest)?.clone(), share)));
+            next.candidates.extend(candidate.map(|candidate| (intent.clone(), candidate)));
             if let Some(version) = live.and_then(|live| next.loaded.get(&live)) {
                 next.live.insert(intent, version.clone());
             }
@@ -251,6 +253,14 @@ impl Contracts for Sandbox {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
         let snapshot = self.snapshot.load();
         snapshot.find_live(intent).map(|version| Arc::clone(version) as Arc<dyn Contract>)
+    }
+
+    fn offer(&self, intent: &str) -> Option<Offer> {
+        let snapshot = self.snapshot.load();
+        let live = snapshot.find_live(intent)?;
+        let candidate = snapshot.candidates.get(&live.descriptor().intent);
+        let candidate = candidate.map(|(version, share)| (Arc::clone(version) as Arc<dyn Contract>, *share));
+        Some(Offer { live: Arc::clone(live) as Arc<dyn Contract>, candidate })
     }
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {

@@ -640,6 +640,10 @@ async fn a_version_that_keeps_failing_is_taken_out() {
             assert!(matches!(outcome, Err(ContractError::Fault(_))));
         }
     };
+    // So few of so many say nothing of a rate.
+    for _ in 0..1_000 {
+        assert!(failing.evaluate(&context(), "{}", &payloads(), &[]).await.is_ok());
+    }
     // A success in between starts the count again, if it is one of the function that fails.
     fail(2).await;
     assert!(failing.evaluate(&context(), "{}", &payloads(), &[]).await.is_ok());
@@ -653,7 +657,7 @@ async fn a_version_that_keeps_failing_is_taken_out() {
     until("the version is taken out", || live(&sandbox) == "1.0.0").await;
     assert_eq!(sandbox.failures()[0].code, "TAKEN_OUT");
     let counted = sandbox.versions().into_iter().find(|version| version.version == "1.1.0").expect("still loaded");
-    assert_eq!((counted.calls, counted.faults), (7, 5));
+    assert_eq!((counted.calls, counted.faults), (1_007, 5));
 
     // The last one standing stays, however it fails: there is nothing to go back to.
     let last = sandbox.live(INTENT).expect("live");
@@ -662,6 +666,23 @@ async fn a_version_that_keeps_failing_is_taken_out() {
     }
     let sandbox = place.restart(sandbox).await;
     assert_eq!(live(&sandbox), "1.0.0");
+}
+
+#[tokio::test]
+async fn a_version_that_fails_one_call_in_ten_is_taken_out_within_a_hundred() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    let failing = sandbox.live(INTENT).expect("live");
+    for call in 0..100 {
+        let asked = if call % 10 == 9 { "trap" } else { "{}" };
+        let outcome = failing.evaluate(&context(), asked, &payloads(), &[]).await;
+        assert_eq!(outcome.is_err(), call % 10 == 9);
+    }
+    until("the version is taken out", || live(&sandbox) == "1.0.0").await;
+    let told = &sandbox.failures()[0].message;
+    assert!(told.contains("the last 1 in a row; version 1.0.0 serves again"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

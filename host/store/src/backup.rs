@@ -191,7 +191,7 @@ const PARTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
 };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 34] = [
+pub(crate) const TABLES: [Table; 35] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -214,6 +214,7 @@ pub(crate) const TABLES: [Table; 34] = [
     Table { rows_at_once: FILES_PAGE, ..records!("component_parts") },
     records!("contract_states"),
     records!("contract_revocations"),
+    records!("rollout_evidence"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

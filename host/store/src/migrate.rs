@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 21] = [
+const STEPS: [Step; 22] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -146,10 +146,16 @@ const STEPS: [Step; 21] = [
         sqlite: include_str!("../migrations/V21__revocations.sqlite.sql"),
         postgres: include_str!("../migrations/V21__revocations.postgres.sql"),
     },
+    Step {
+        name: "V22__rollouts",
+        both: include_str!("../migrations/V22__rollouts.sql"),
+        sqlite: include_str!("../migrations/V22__rollouts.sqlite.sql"),
+        postgres: include_str!("../migrations/V22__rollouts.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 21;
+pub(crate) const VERSION: u64 = 22;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

@@ -108,6 +108,7 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::ComponentParts => statements!("component_parts"),
         Kind::ContractStates => statements!("contract_states"),
         Kind::ContractRevocations => statements!("contract_revocations"),
+        Kind::RolloutEvidence => statements!("rollout_evidence"),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use intent_gateway_domain::classify::CueIndex;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::{Contract, Contracts};
+use intent_gateway_domain::ports::{Contract, Contracts, Offer};
+use intent_gateway_domain::share::Share;
 
 /// Loaded versions, of which at most one is live for each intent.
 #[derive(Default)]
@@ -14,6 +15,7 @@ pub struct Catalogue(Mutex<Versions>, AtomicBool);
 struct Versions {
     loaded: Vec<Arc<dyn Contract>>,
     live: Vec<Arc<dyn Contract>>,
+    candidate: Option<(Arc<dyn Contract>, Share)>,
     /// Of those that are live.
     cues: CueIndex,
 }
@@ -21,7 +23,7 @@ struct Versions {
 impl Default for Versions {
     fn default() -> Self {
         let cues = CueIndex::build(std::iter::empty::<&[String]>());
-        Self { loaded: Vec::new(), live: Vec::new(), cues }
+        Self { loaded: Vec::new(), live: Vec::new(), candidate: None, cues }
     }
 }
 
@@ -49,6 +51,13 @@ impl Catalogue {
         versions.live.push(contract);
         versions.live.sort_by(|a, b| a.descriptor().intent.cmp(&b.descriptor().intent));
         versions.index();
+    }
+
+    /// From here on a version serves a share of the users beside the live one.
+    pub fn try_out(&self, candidate: Arc<dyn Contract>, share: Share) {
+        let mut versions = self.versions();
+        versions.loaded.push(Arc::clone(&candidate));
+        versions.candidate = Some((candidate, share));
     }
 
     /// Takes an intent out of service; its versions stay loaded.
@@ -85,6 +94,15 @@ impl Contracts for Catalogue {
             descriptor.intent.as_str() == intent || descriptor.aliases.iter().any(|alias| alias.as_str() == intent)
         })
         .cloned()
+    }
+
+    fn offer(&self, intent: &str) -> Option<Offer> {
+        let live = self.live(intent)?;
+        let versions = self.versions();
+        let is_of_intent =
+            |candidate: &&(Arc<dyn Contract>, Share)| candidate.0.descriptor().intent == live.descriptor().intent;
+        let candidate = versions.candidate.iter().find(is_of_intent).cloned();
+        Some(Offer { live: live.clone(), candidate })
     }
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod contract;
 pub mod desk;
 pub mod directory;
+pub mod draws;
 pub mod entropy;
 pub mod faults;
 pub mod fleet;

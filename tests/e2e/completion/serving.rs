@@ -128,6 +128,7 @@ async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox
         // Nobody waits: it is alone.
         timer: TestClock::at(0),
         trust: intent_gateway_signing::TrustPolicy::default(),
+        trials: intent_gateway_rollout::Trials::new(),
         versions_kept: SandboxConfig::default().versions_kept_per_intent,
         max_stale_ms: u64::MAX,
     });
@@ -189,6 +190,7 @@ async fn state(
         timeout: Duration::from_secs(5),
         open_rankings: OpenRankings::default(),
         past_orders: None,
+        rollouts: None,
     };
     let intake = Intake {
         keys: ring.clone(),
@@ -251,6 +253,7 @@ async fn state(
         caller,
         searcher: Arc::new(searcher),
         revocations: catalogue.clone(),
+        rollouts: catalogue.clone(),
         comparisons: Arc::new(intent_gateway_compare::Comparisons::new(
             sandbox.clone(),
             catalogue.clone(),

@@ -213,6 +213,8 @@ fn body(name: &str, reference: &str) -> Value {
             json!({"intent": INTENT, "code": code, "external_id": order, "reason": "by a stranger"})
         }
         "policy" => json!({"policy": "auto"}),
+        "promote" => json!({"why": "by a stranger"}),
+        "rollout" => json!({"act": "abort", "why": "by a stranger"}),
         "revocations" => json!({"key": "0011223344556677", "reason": "by a stranger"}),
         "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
         "{account_id}" if name.contains("/tier2/") => json!({
@@ -377,6 +379,7 @@ async fn assert_real(platform: &Platform, operation: &Operation) {
         "POST /api/v1/admin/contracts/compare",
         "DELETE /api/v1/admin/intents/{intent}",
         "DELETE /api/v1/admin/intents/{intent}/coming",
+        "POST /api/v1/admin/intents/{intent}/rollout",
         "DELETE /api/v1/links/{partner}",
         "GET /api/v1/admin/intents/{intent}/faults/{number}",
         "GET /api/v1/admin/accounts/{id}/documents/{document}",

@@ -7,7 +7,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::ContractAdmin as _;
 use intent_gateway_domain::versions::{GoLive, VersionAct};
 
-use super::world::{INTENT, LEASE_MS, Node, World, digest, version};
+use super::world::{INTENT, LEASE_MS, Node, World, digest, failing, version};
 
 fn ann() -> Actor {
     Actor::new("admin", "ann")
@@ -164,11 +164,11 @@ fn a_roll_back_reaches_all_gateways() {
     }
     let [first, second] = ["1.0.0", "1.1.0"].map(|number| digest(&version(number)));
     assert_eq!(lives(&[&a, &b]), [Some(second); 2]);
-    block_on(b.catalogue.roll_back(second, 5));
+    block_on(b.catalogue.roll_back(failing(second)));
     a.turn();
     assert_eq!(lives(&[&a, &b]), [Some(first); 2]);
     // Both saw it fail: it is gone once.
-    block_on(a.catalogue.roll_back(second, 5));
+    block_on(a.catalogue.roll_back(failing(second)));
     assert_eq!(lives(&[&a, &b]), [Some(first); 2]);
 }
 

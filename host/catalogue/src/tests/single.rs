@@ -13,7 +13,7 @@ use intent_gateway_testing::contract::ScriptedContract;
 
 use crate::CataloguedContracts;
 
-use super::world::{INTENT, MAX_STALE_MS, World, code, digest, version};
+use super::world::{INTENT, MAX_STALE_MS, World, code, digest, failing, version};
 
 fn actions(world: &World) -> Vec<String> {
     world.store.log().into_iter().map(|entry| entry.action).collect()
@@ -62,7 +62,7 @@ fn a_failing_version_gives_way_while_the_store_is_down_and_stays_so_when_it_is_b
     let first = node.load(&version("1.0.0")).expect("it loads").version.digest;
     let second = node.load(&version("1.1.0")).expect("it loads").version.digest;
     world.store.set_down(true);
-    block_on(node.catalogue.roll_back(second, 5));
+    block_on(node.catalogue.roll_back(failing(second)));
     assert_eq!(node.live(), Some(first));
     assert_eq!(node.catalogue.failures()[0].code, "TAKEN_OUT");
     world.store.set_down(false);
@@ -71,7 +71,7 @@ fn a_failing_version_gives_way_while_the_store_is_down_and_stays_so_when_it_is_b
     assert_eq!(actions(&world)[4..], ["contract.left_service", "contract.went_live"]);
     assert_eq!(world.start("b").live(), Some(first), "the store knows");
     // Nothing is left to go back to.
-    block_on(node.catalogue.roll_back(first, 5));
+    block_on(node.catalogue.roll_back(failing(first)));
     assert_eq!(node.live(), Some(first));
 }
 
@@ -84,7 +84,7 @@ fn a_failing_version_gives_way_while_the_store_does_not_answer() {
     world.store.hold_reads();
     let mut following = node.catalogue.turn().boxed();
     assert!((&mut following).now_or_never().is_none(), "it waits for the store");
-    let mut rolling_back = node.catalogue.roll_back(second, 5).boxed();
+    let mut rolling_back = node.catalogue.roll_back(failing(second)).boxed();
     assert!((&mut rolling_back).now_or_never().is_none(), "so does the record of it");
     assert_eq!(node.live(), Some(first));
     world.store.release_reads();

@@ -9,7 +9,7 @@ use intent_gateway_domain::versions::{
     LeftContracts, LeftIntent, LeftVersion, Origin, VersionAct, VersionEvent, Whence,
 };
 
-use super::world::{INTENT, Node, World, digest, version};
+use super::world::{INTENT, Node, World, digest, failing, version};
 
 fn left(live: Option<&str>, previous: &[&str], versions: &[&str]) -> LeftContracts {
     let of = |number: &&str| LeftVersion {
@@ -19,6 +19,7 @@ fn left(live: Option<&str>, previous: &[&str], versions: &[&str]) -> LeftContrac
         loaded_at_ms: Timestamp::from_ms(7),
         loaded_by: Actor::gateway(),
         history: vec![VersionEvent {
+            why: None,
             at_ms: Timestamp::from_ms(7),
             act: VersionAct::Loaded,
             whence: Whence::Folder,
@@ -51,7 +52,7 @@ fn what_a_folder_holds_comes_with_its_history() {
     assert_eq!((first.loaded_at_ms.as_ms(), first.origin), (7, Origin::Folder("things.wasm".to_owned())));
     assert_eq!(first.history.iter().map(|event| event.whence).collect::<Vec<_>>(), [Whence::Folder, Whence::TakenOver]);
     // A roll-back knows where to go.
-    block_on(node.catalogue.roll_back(digest(&version("1.0.0")), 5));
+    block_on(node.catalogue.roll_back(failing(digest(&version("1.0.0")))));
     assert_eq!(node.live(), Some(digest(&version("1.1.0"))));
     // Once more changes nothing.
     take_over(&node, left(Some("1.0.0"), &["1.1.0"], &["1.0.0", "1.1.0"]));

@@ -14,11 +14,13 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::fleet::{Fleet, Gateway, GatewayId, Leases as _, Renewal};
 use intent_gateway_domain::ports::{Contract, ContractAdmin as _, ContractRuntime};
+use intent_gateway_domain::rates::Counted;
 use intent_gateway_domain::sections;
 use intent_gateway_domain::succession::Removal;
 use intent_gateway_domain::versions::{
-    CallCounts, ContractAdminError, LoadOrder, Loaded, NotExamined, Origin, RefusedComponent, ServedIntent,
+    CallCounts, ContractAdminError, Failing, LoadOrder, Loaded, NotExamined, Origin, RefusedComponent, ServedIntent,
 };
+use intent_gateway_rollout::Trials;
 use intent_gateway_signing::TrustPolicy;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, descriptor};
@@ -140,6 +142,7 @@ pub(super) struct World {
 /// One gateway.
 pub(super) struct Node {
     pub(super) catalogue: Arc<Catalogue>,
+    pub(super) trials: Arc<Trials>,
     pub(super) runtime: Arc<FakeRuntime>,
     fleet: Fleet,
     gateway: Gateway,
@@ -174,6 +177,7 @@ impl World {
         let run = format!("{name}-{}", self.clock.now_ms());
         let gateway = Gateway { id: id(name.to_owned()), run: id(run), name: name.to_owned(), version: "1".to_owned() };
         let fleet = Fleet::new(steady(self.clock.clone()));
+        let trials = Trials::new();
         let catalogue = Catalogue::new(CatalogueSetup {
             store: self.store.clone(),
             leases: self.leases.clone(),
@@ -182,10 +186,11 @@ impl World {
             clock: self.clock.clone(),
             timer: self.clock.clone(),
             trust,
+            trials: trials.clone(),
             versions_kept: 3,
             max_stale_ms: MAX_STALE_MS,
         });
-        let node = Node { catalogue, runtime, fleet, gateway, leases: self.leases.clone() };
+        let node = Node { trials, catalogue, runtime, fleet, gateway, leases: self.leases.clone() };
         node.renew(true);
         node
     }
@@ -245,6 +250,11 @@ impl Node {
         let order = LoadOrder { origin, by: Actor::new("admin", "ann"), activate, removal: Removal::Refused };
         self.catalogue.load(Bytes::copy_from_slice(component.as_bytes()), order)
     }
+}
+
+/// A version that has failed five times in a row.
+pub(super) fn failing(digest: Digest) -> Failing {
+    Failing { digest, calls: Counted { of: 5, hits: 5 }, in_a_row: 5 }
 }
 
 pub(super) fn digest(component: &str) -> Digest {

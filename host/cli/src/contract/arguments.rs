@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use intent_gateway_api::contracts::ReleasePolicy;
+use intent_gateway_api::rollouts::RolloutAct;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_signing::KeyId;
@@ -57,6 +58,25 @@ pub(crate) enum ContractCommand {
         intent-gateway contract compare auto.book_ac_service@1.1.0 --html comparison.html"
     )]
     Compare(CompareArgs),
+    /// Roll a loaded version out step by step: beside serving first, then for a growing share of the users, then live.
+    #[command(
+        after_help = "CONTRACT is the beginning of a digest, or `intent@version`. A stage ends when enough was seen for long \
+        enough; a bound that is broken takes the version back at all gateways. `contract rollout INTENT` shows how far it is \
+        (docs/rollouts.md).\n\n\
+        Examples:\n  intent-gateway contract promote auto.book_ac_service@1.1.0 --why 'new compressor rule'\n  \
+        intent-gateway contract promote ba7816bf --why 'hotfix' --policy quick.json"
+    )]
+    Promote(PromoteArgs),
+    /// Show the rollout of an intent, or pause, resume, abort, advance or finish it.
+    #[command(
+        after_help = "Without ACT: its stage, what it lacks, and what is known of each bound. `advance` begins the next stage \
+        now, `finish` makes the candidate live now, whatever is lacking.\n\n\
+        Exit codes: 0 it is under way or has made its candidate live, 1 the last one was taken back.\n\n\
+        Examples:\n  intent-gateway contract rollout auto.book_ac_service\n  \
+        intent-gateway contract rollout auto.book_ac_service pause --why 'night'\n  \
+        intent-gateway contract rollout auto.book_ac_service abort --why 'complaints'"
+    )]
+    Rollout(RolloutArgs),
     /// No longer want the version that an intent waits for. What serves goes on.
     #[command(after_help = "A version waits where several gateways share a store, until all of them have it ready; \
         `contract status` shows for which.\n\n\
@@ -158,6 +178,36 @@ pub(crate) struct CompareArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct PromoteArgs {
+    /// A loaded version: the beginning of its digest, or `intent@version`.
+    #[arg(value_name = "CONTRACT")]
+    pub(super) contract: ContractName,
+    /// Why, for the audit log.
+    #[arg(long, value_name = "TEXT")]
+    pub(super) why: String,
+    /// Stages and bounds, a JSON file; without it, ten minutes beside serving, then 5 and 25 percent of the users.
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RolloutArgs {
+    /// The intent.
+    #[arg(value_name = "INTENT", value_parser = parse_intent)]
+    pub(super) intent: IntentId,
+    /// What to do with it.
+    #[arg(value_name = "pause|resume|abort|advance|finish", value_parser = parse_act, requires = "why")]
+    pub(super) act: Option<RolloutAct>,
+    /// Why, for the audit log.
+    #[arg(long, value_name = "TEXT", requires = "act")]
+    pub(super) why: Option<String>,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct PolicyArgs {
     /// The intent.
     #[arg(value_name = "INTENT", value_parser = parse_intent)]
@@ -240,6 +290,17 @@ pub(crate) struct FailuresArgs {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) ask: AskArgs,
+}
+
+fn parse_act(text: &str) -> Result<RolloutAct, String> {
+    match text {
+        "pause" => Ok(RolloutAct::Pause),
+        "resume" => Ok(RolloutAct::Resume),
+        "abort" => Ok(RolloutAct::Abort),
+        "advance" => Ok(RolloutAct::Advance),
+        "finish" => Ok(RolloutAct::Finish),
+        _ => Err("expected pause, resume, abort, advance or finish".to_owned()),
+    }
 }
 
 fn parse_policy(text: &str) -> Result<ReleasePolicy, String> {

@@ -7,6 +7,7 @@
 //! | the calls in which contracts failed | `faults` |
 //! | what is not trusted any more | `revoke` |
 //! | what a version would have made of what was ranked | `compare` |
+//! | a version that reaches everybody step by step | `rollout` |
 //!
 //! Not here: writing contracts, which is `plugin`.
 
@@ -14,6 +15,7 @@ mod arguments;
 mod compare;
 mod faults;
 mod revoke;
+mod rollout;
 mod select;
 mod show;
 
@@ -53,6 +55,8 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
         ContractCommand::Activate(arguments) => activate(arguments),
         ContractCommand::Rollback(arguments) => roll_back(arguments),
         ContractCommand::Compare(arguments) => compare::run(arguments),
+        ContractCommand::Promote(arguments) => rollout::promote(arguments),
+        ContractCommand::Rollout(arguments) => rollout::run(arguments),
         ContractCommand::Policy(arguments) => set_policy(arguments),
         ContractCommand::Revoke(arguments) => revoke::run(arguments),
         ContractCommand::Revocations(arguments) => revoke::list(arguments),

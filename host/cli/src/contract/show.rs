@@ -184,11 +184,11 @@ fn show_gateways(status: &IntentStatus) -> Vec<[String; 6]> {
     status.gateways.iter().map(row).collect()
 }
 
-fn show_actor(Actor { role, subject, .. }: &Actor) -> String {
+pub(super) fn show_actor(Actor { role, subject, .. }: &Actor) -> String {
     if role == subject { role.clone() } else { format!("{role} {subject}") }
 }
 
-fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String {
+fn show_event(VersionEvent { at_ms, act, whence, by, why }: &VersionEvent) -> String {
     let act = match act {
         VersionAct::Loaded => "loaded",
         VersionAct::AskedFor => "was to go live once every gateway has it ready",
@@ -196,6 +196,11 @@ fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String 
         VersionAct::Withdrawn => "was not to go live any more",
         VersionAct::LeftService => "left service",
         VersionAct::Signed => "signed by somebody more",
+        VersionAct::RolloutBegun => "its rollout began",
+        VersionAct::StageBegun => "the next stage of its rollout began",
+        VersionAct::RolloutPaused => "its rollout was paused",
+        VersionAct::RolloutResumed => "its rollout was resumed",
+        VersionAct::TakenBack => "was taken back",
     };
     let whence = match whence {
         Whence::Folder => "the watched folder",
@@ -206,8 +211,10 @@ fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String 
         Whence::Withdrawal => "a withdrawal",
         Whence::TakenOver => "the state folder of an earlier release",
         Whence::Revocation => "a revocation",
+        Whence::Rollout => "its rollout",
     };
-    format!("{}  {act}, by {whence} ({})", show_time(*at_ms), show_actor(by))
+    let why = why.as_deref().map(|why| format!(": {}", harmless(why))).unwrap_or_default();
+    format!("{}  {act}, by {whence} ({}){why}", show_time(*at_ms), show_actor(by))
 }
 
 /// What a version is now, after it was loaded or activated.

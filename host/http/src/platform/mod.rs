@@ -16,6 +16,7 @@ mod overdue;
 mod receipts;
 mod reviews;
 mod revocations;
+mod rollouts;
 
 use std::sync::Arc;
 
@@ -58,6 +59,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::show_health))
         .routes(routes!(health::strike))
         .routes(routes!(revocations::list_revocations, revocations::revoke))
+        .routes(routes!(rollouts::promote))
+        .routes(routes!(rollouts::show_rollout, rollouts::act))
         .routes(routes!(audit::list_entries))
         .routes(routes!(audit::verify))
         .routes(routes!(ledger::months))

@@ -54,16 +54,18 @@ const fn row(method: Method, route: &'static str, when: When, what: &'static str
 }
 
 #[rustfmt::skip]
-pub(crate) static OPERATIONS: [Operation; 41] = [
+pub(crate) static OPERATIONS: [Operation; 43] = [
     row(Method::POST, "/api/v1/admin/approvals/{approval}/approve", Never, "is what the second person does"),
     row(Method::POST, "/api/v1/admin/approvals/{approval}/refuse", Never, "what was refused can be asked for again"),
     row(Method::POST, "/api/v1/admin/contracts", Forced, "makes a version live that takes values out"),
     row(Method::POST, "/api/v1/admin/contracts/compare", Never, "changes nothing"),
     row(Method::POST, "/api/v1/admin/contracts/revocations", Never, "the component is built or signed anew; a leak must be closed at once"),
     row(Method::POST, "/api/v1/admin/contracts/{digest}/activate", FirstActivation, "makes a version live that never was"),
+    row(Method::POST, "/api/v1/admin/contracts/{digest}/promote", FirstActivation, "brings a version to everybody that never was live"),
     row(Method::DELETE, "/api/v1/admin/intents/{intent}", Always, "takes an intent out of service"),
     row(Method::DELETE, "/api/v1/admin/intents/{intent}/coming", Never, "the version is activated again"),
     row(Method::PUT, "/api/v1/admin/intents/{intent}/policy", Never, "the policy of before is put again; nothing goes live by it"),
+    row(Method::POST, "/api/v1/admin/intents/{intent}/rollout", Never, "it is begun again, or the version before activated; what it may lead to was approved when it began"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/correction", Always, "corrects an entry of the ledger"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/reversal", Always, "takes an entry of the ledger back"),
     row(Method::POST, "/api/v1/admin/partners/{partner}/strikes", Never, "a strike ends by itself, the suspension after three is lifted"),

@@ -48,6 +48,7 @@ fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
             act: VersionAct::Loaded,
             whence: Whence::Folder,
             by: Actor::gateway(),
+            why: None,
         }],
         signed_by: Vec::new(),
         component_bytes: 3,

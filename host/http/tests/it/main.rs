@@ -20,6 +20,7 @@ mod outage;
 mod overdue;
 mod quotas;
 mod receipts;
+mod rollouts;
 mod routes;
 mod scopes;
 mod second_person;

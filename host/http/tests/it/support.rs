@@ -66,6 +66,7 @@ use crate::comparison::{OnThisThread, ShowsNothing};
 use crate::conform::differences;
 use crate::contract::{Gate, contract, ordering};
 use crate::linking::{Granting, linking};
+use crate::rollouts::FakeRollouts;
 
 pub(crate) use crate::ask::{Answer, Ask, refused};
 
@@ -300,6 +301,7 @@ impl Gateway {
             timeout: Duration::from_secs(5),
             open_rankings: OpenRankings::default(),
             past_orders: None,
+            rollouts: None,
         };
         let faults = Arc::new(MemoryFaults::default());
         let fault_desk =
@@ -327,6 +329,7 @@ impl Gateway {
             searcher: Arc::new(searcher),
             admin: admin.clone(),
             revocations: admin.clone(),
+            rollouts: Arc::new(FakeRollouts),
             comparisons: Arc::new(Comparisons::new(
                 contracts_of_all,
                 admin.clone(),

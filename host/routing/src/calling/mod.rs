@@ -174,6 +174,7 @@ impl Caller {
             open_rankings,
             timeout: _,
             past_orders: _,
+            rollouts: _,
         } = searcher;
         Self {
             contracts: contracts.clone(),

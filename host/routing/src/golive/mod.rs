@@ -138,6 +138,7 @@ impl GoLiveRunner {
             timeout: self.timeout,
             open_rankings: OpenRankings::default(),
             past_orders: None,
+            rollouts: None,
         }
     }
 }

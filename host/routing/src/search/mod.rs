@@ -13,6 +13,7 @@ mod judging;
 mod open_rankings;
 mod outcome;
 mod pace;
+mod pinning;
 mod prepare;
 mod price;
 mod progressive;
@@ -32,13 +33,16 @@ pub use self::outcome::{
     DroppedChoice, NO_PARTNER_ANSWERED, PartnerOutcome, PartnerStatus, RankedChoice, SearchOutcome,
 };
 pub use self::pace::RANKINGS_MAX;
+pub use self::pinning::Rollouts;
 pub use self::progressive::{Snapshot, Snapshots};
 
 use self::gathered::GatheredAnswers;
+use self::prepare::PreparedSearch;
 use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::ReferenceSealer;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{Contracts, Journal, PartnerDirectory};
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::trace::Trace;
@@ -65,6 +69,8 @@ pub struct Searcher {
     pub open_rankings: OpenRankings,
     /// Where it is read what users took before; none where rankings go without, as in a go-live test.
     pub past_orders: Option<PastOrders>,
+    /// How users are told apart in rollouts; none where the live version serves everybody.
+    pub rollouts: Option<Rollouts>,
 }
 
 /// Who searches where nobody has asked, as in a go-live test. No issuer has this name, so no token does.
@@ -105,38 +111,32 @@ impl Searcher {
     /// [`SearchError`] when there is no such intent, the request is refused, the contract fails, or the gateway has no place for
     /// any of the calls.
     pub async fn search_for(&self, request: SearchRequest<'_>) -> Result<SearchOutcome, PinnedFailure<SearchError>> {
-        let contract = self.pin(request.intent)?;
-        let outcome = self.run(&contract, request).await;
-        count(&contract, outcome.as_ref());
-        outcome.map_err(|error| PinnedFailure { contract: Some(contract), error })
+        let (mut prepared, chosen) = self.begin(request).await?;
+        let outcome = self.run(&mut prepared, chosen).await;
+        count(&prepared.contract, outcome.as_ref());
+        outcome.map_err(|error| PinnedFailure { contract: Some(prepared.contract), error })
     }
 
-    /// Takes the live version of an intent, which serves the search to its end.
-    fn pin(&self, intent: &str) -> Result<PinnedContract, PinnedFailure<SearchError>> {
-        if self.contracts.is_stale() {
-            return Err(PinnedFailure::without_contract(SearchError::Stale));
-        }
-        let unknown = || PinnedFailure::without_contract(SearchError::InvalidIntent(intent.to_owned()));
-        self.contracts.live(intent).map(PinnedContract).ok_or_else(unknown)
-    }
-
-    async fn run(&self, contract: &PinnedContract, request: SearchRequest<'_>) -> Result<SearchOutcome, SearchError> {
-        let (prepared, chosen) = self.prepare(contract, request).await?;
-        let history = self.history(&prepared, chosen.len());
-        let answers = join_all(chosen.into_iter().map(|partner| self.ask(&prepared, partner)));
+    async fn run(
+        &self,
+        prepared: &mut PreparedSearch,
+        chosen: Vec<Arc<Partner>>,
+    ) -> Result<SearchOutcome, SearchError> {
+        let history = self.history(prepared, chosen.len());
+        let answers = join_all(chosen.into_iter().map(|partner| self.ask(prepared, partner)));
         let (history, answers) = join(history, answers).await;
         let mut gathered = GatheredAnswers::default();
         for (place, answer) in answers.into_iter().enumerate() {
             gathered.add(place, answer, prepared.descriptor());
         }
         let payloads = gathered.payloads(prepared.descriptor().intent.as_str());
-        let evaluation = self.evaluate(&prepared, &payloads, &history).await?;
+        let evaluation = self.evaluate_or_fall_back(prepared, &payloads, &history).await?;
         let until = gathered.bookable_until(prepared.context.now);
         let receipt = (!payloads.is_empty())
-            .then(|| ranking::receipt(&prepared, None, payloads, until, history, &evaluation, &BTreeMap::new()));
+            .then(|| ranking::receipt(prepared, None, payloads, until, history, &evaluation, &BTreeMap::new()));
         let receipt_id = receipt.as_ref().map(|receipt| receipt.id.clone());
         receipt.into_iter().for_each(|receipt| self.journal.keep(receipt, prepared.asker.user.as_ref()));
-        let outcome = self.answer(&prepared, &gathered, evaluation, receipt_id.as_deref(), true);
+        let outcome = self.answer(prepared, &gathered, evaluation, receipt_id.as_deref(), true);
         gathered.require_place().map(|()| outcome)
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::pinning::OnTrial;
 use super::{SearchError, SearchRequest, Searcher};
 use crate::pinned::PinnedContract;
 use intent_gateway_domain::contract::{About, CallContext, Descriptor, PreparedRequest, Refusal, Violation};
@@ -20,6 +21,7 @@ use intent_gateway_domain::user::Asker;
 use intent_gateway_outbound::PreparedArguments;
 
 /// A search whose request has passed.
+#[derive(Clone)]
 pub(super) struct PreparedSearch {
     pub(super) contract: PinnedContract,
     pub(super) context: CallContext,
@@ -31,6 +33,8 @@ pub(super) struct PreparedSearch {
     pub(super) tool: Arc<str>,
     pub(super) asker: Asker,
     pub(super) trace: Option<Arc<Trace>>,
+    /// Set while the candidate of a rollout serves it.
+    pub(super) trial: Option<OnTrial>,
 }
 
 impl PreparedSearch {
@@ -44,9 +48,9 @@ impl Searcher {
     pub(super) async fn prepare(
         &self,
         contract: &PinnedContract,
-        request: SearchRequest<'_>,
+        request: &SearchRequest<'_>,
     ) -> Result<(PreparedSearch, Vec<Arc<Partner>>), SearchError> {
-        let SearchRequest { intent, body, asker, fallback_request_id, trace } = request;
+        let SearchRequest { intent, body, asker, fallback_request_id, trace } = request.clone();
         let descriptor = contract.descriptor();
         let start = Instant::now();
         let now = self.clock.now();
@@ -74,6 +78,7 @@ impl Searcher {
             tool,
             asker: asker.clone(),
             trace,
+            trial: None,
             contract: contract.clone(),
         };
         Ok((prepared, chosen))

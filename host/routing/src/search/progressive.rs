@@ -48,14 +48,7 @@ impl Searcher {
         request: SearchRequest<'_>,
         timer: Arc<dyn Timer>,
     ) -> Result<Snapshots, PinnedFailure<SearchError>> {
-        let contract = self.pin(request.intent)?;
-        let (prepared, chosen) = match self.prepare(&contract, request).await {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                count(&contract, Err(&error));
-                return Err(PinnedFailure { contract: Some(contract), error });
-            }
-        };
+        let (prepared, chosen) = self.begin(request).await?;
         let search = ProgressiveSearch::begin(self, timer, prepared, chosen);
         Ok(unfold(search, ProgressiveSearch::next).boxed())
     }
@@ -211,7 +204,15 @@ impl ProgressiveSearch {
     async fn evaluate(&mut self, options: usize) -> Result<Evaluation, SearchError> {
         let payloads = self.gathered.payloads(self.prepared.descriptor().intent.as_str());
         let history = self.history.clone().unwrap_or_default();
-        let evaluation = self.searcher.evaluate(&self.prepared, &payloads, &history).await?;
+        let evaluation = if self.shown.is_empty() {
+            let mut prepared = PreparedSearch::clone(&self.prepared);
+            let evaluation = self.searcher.evaluate_or_fall_back(&mut prepared, &payloads, &history).await?;
+            self.prepared = Arc::new(prepared);
+            evaluation
+        } else {
+            // What was shown was ranked by this version; another one would contradict it.
+            self.searcher.evaluate(&self.prepared, &payloads, &history).await?
+        };
         self.shown.extend(evaluation.ranked.iter().map(|option| (option.number, ReceiptScore::from(option))));
         if !payloads.is_empty() {
             let until = self.gathered.bookable_until(self.prepared.context.now);

@@ -5,4 +5,5 @@ mod outcome;
 mod prices;
 mod progressive;
 mod receipts;
+mod rollouts;
 mod support;

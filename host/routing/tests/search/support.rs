@@ -43,7 +43,7 @@ pub(crate) enum Deviation {
 
 type Deviates = Arc<Mutex<Option<Deviation>>>;
 
-fn declared() -> Descriptor {
+pub(crate) fn declared() -> Descriptor {
     let mut declared = descriptor("1.2.3");
     declared.search.id_key = "id".to_owned();
     declared.search.max_options = 3;
@@ -88,7 +88,7 @@ fn contract(declared: Descriptor, deviates: Deviates) -> ScriptedContract {
         })
 }
 
-fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
+pub(crate) fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
     let mut evaluation = Evaluation::default();
     for candidate in candidates(payloads) {
         let option: Value = serde_json::from_str(candidate.json).expect("valid JSON");
@@ -175,6 +175,7 @@ impl World {
             timeout: Duration::from_secs(1),
             open_rankings: OpenRankings::default(),
             past_orders: Some(PastOrders { store: self.store.clone(), vault: vault(), timer: self.clock.clone() }),
+            rollouts: None,
         }
     }
 

@@ -49,7 +49,7 @@ impl Running {
         folder: Option<PathBuf>,
         store: Arc<MemoryStore>,
     ) -> Result<Arc<Self>, StartError> {
-        let (stop, faults_before_rollback) = (CancellationToken::new(), config.faults_before_rollback);
+        let stop = CancellationToken::new();
         let versions_kept = config.versions_kept_per_intent;
         let compiler = intent_gateway_sandbox::Compiler::in_this_process();
         let sandbox =
@@ -64,6 +64,7 @@ impl Running {
             timer: Arc::new(TokioTimer),
             versions_kept,
             trust: intent_gateway_signing::TrustPolicy::default(),
+            trials: intent_gateway_rollout::Trials::new(),
             max_stale_ms: u64::MAX,
         });
         if let Some(left) = read_left_contracts(&state, clock.now())? {
@@ -80,7 +81,7 @@ impl Running {
             let (sandbox, catalogue, stop) = (sandbox.clone(), catalogue.clone(), stop.clone());
             async move {
                 while let Some(failing) = stop.run_until_cancelled(sandbox.next_failing()).await {
-                    catalogue.roll_back(failing, faults_before_rollback).await;
+                    catalogue.roll_back(failing).await;
                 }
             }
         });
