@@ -352,7 +352,19 @@ impl Gateway {
         token: Option<&str>,
         body: Option<&Value>,
     ) -> Answer {
-        self.send(self.asked(method, path, body).header("x-user-id", user), token.unwrap_or_default()).await
+        self.try_call_for(user, method, path, token, body).await.expect("the gateway answers")
+    }
+
+    /// The same of a gateway that may be killed meanwhile.
+    pub(crate) async fn try_call_for(
+        &self,
+        user: &str,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<Answer, reqwest::Error> {
+        self.try_send(self.asked(method, path, body).header("x-user-id", user), token.unwrap_or_default()).await
     }
 
     /// Posts a file.

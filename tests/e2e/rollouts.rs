@@ -1,8 +1,12 @@
 //! A new version reaches everybody step by step, or is taken back, over two gateways of a store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
 
+use intent_gateway_testing::draws::Draws;
 use serde_json::{Value, json};
+use test_servers::soak;
 
 use crate::catalogue::{component, gateway, serves};
 use crate::fleet::{all_know, metrics, postgres, sqlite};
@@ -12,6 +16,8 @@ use crate::search::honest_slots;
 
 const INTENT: &str = "auto.book_ac_service";
 const USERS: usize = 12;
+/// Changes of what serves, under load: in every run, and in a soak. In every fourth a gateway is killed, and another one started.
+const ACTS: [usize; 2] = [6, 100];
 
 async fn rollout(gateway: &Gateway) -> Value {
     gateway.admin_get(&format!("/intents/{INTENT}/rollout")).await
@@ -81,6 +87,13 @@ async fn a_version_reaches_everybody_step_by_step() {
         assert!(told["rollout"]["seen"][0]["compared"].as_u64() >= Some(5), "{told}");
         assert_eq!(told["rollout"]["seen"][0]["served"], 0, "{told}");
 
+        let status = gateways[1].admin_get(&format!("/contracts/status?intent={INTENT}")).await;
+        let trying = &status["intents"][0]["rollout"];
+        assert_eq!(
+            (&trying["version"], &trying["stages"], &trying["share_percent"]),
+            (&json!("1.0.1"), &json!(2), &json!(50.0))
+        );
+
         // Both gateways tell the users apart alike.
         let sides = async || {
             let mut sides: [BTreeMap<usize, String>; 2] = Default::default();
@@ -138,4 +151,165 @@ async fn a_version_that_ranks_otherwise_than_it_may_is_taken_back_everywhere() {
             .await;
         }
     }
+}
+
+/// Which versions are wanted, from when on.
+#[derive(Clone)]
+struct Wanted(Arc<Mutex<Vec<BTreeSet<&'static str>>>>);
+
+impl Wanted {
+    fn set(&self, versions: &[&'static str]) {
+        self.0.lock().expect("no test panics in it").push(versions.iter().copied().collect());
+    }
+
+    fn now(&self) -> usize {
+        self.0.lock().expect("no test panics in it").len() - 1
+    }
+
+    /// All that were wanted at some time since then.
+    fn since(&self, then: usize) -> BTreeSet<&'static str> {
+        self.0.lock().expect("no test panics in it")[then..].iter().flatten().copied().collect()
+    }
+}
+
+/// Gateways that come and go, and clients that search at all of them.
+struct Fleet {
+    gateways: Arc<RwLock<Vec<Arc<Gateway>>>>,
+    wanted: Wanted,
+    stop: Arc<AtomicBool>,
+    searches: Arc<AtomicUsize>,
+}
+
+impl Fleet {
+    fn all(&self) -> Vec<Arc<Gateway>> {
+        self.gateways.read().expect("no test panics in it").clone()
+    }
+
+    fn first(&self) -> Arc<Gateway> {
+        self.all().remove(0)
+    }
+
+    /// Searches for users in turn. A gateway that was killed is left alone; nothing else may go wrong.
+    async fn search(
+        gateways: Arc<RwLock<Vec<Arc<Gateway>>>>,
+        wanted: Wanted,
+        stop: Arc<AtomicBool>,
+        searches: Arc<AtomicUsize>,
+    ) {
+        let path = format!("/api/v1/intents/{INTENT}/search");
+        while !stop.load(Ordering::Relaxed) {
+            let number = searches.fetch_add(1, Ordering::Relaxed);
+            let chosen = {
+                let all = gateways.read().expect("no test panics in it");
+                all[number % all.len()].clone()
+            };
+            let (then, user) = (wanted.now(), format!("user-{}", number % USERS));
+            let token = Some(chosen.orchestrator_token());
+            let answer = match chosen.try_call_for(&user, "POST", &path, token, Some(&request())).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    let all = gateways.read().expect("no test panics in it");
+                    let serves = all.iter().any(|gateway| Arc::ptr_eq(gateway, &chosen));
+                    assert!(!serves, "a gateway that lives does not answer: {error}");
+                    continue;
+                }
+            };
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let version = answer.body["contract"]["version"].as_str().expect("a version");
+            let allowed = wanted.since(then);
+            assert!(allowed.contains(version), "{version} answers where {allowed:?} were wanted: {answer:?}");
+            assert!(!answer.body["options"].as_array().expect("a list").is_empty(), "{answer:?}");
+        }
+    }
+
+    /// Waits until each of the users gets this version at every gateway.
+    async fn all_get(&self, version: &str) {
+        for gateway in self.all() {
+            eventually(&format!("{version} does not serve everybody"), &gateway, async || {
+                for user in 0..USERS {
+                    if version_for(&gateway, user).await != version {
+                        return None;
+                    }
+                }
+                Some(())
+            })
+            .await;
+        }
+    }
+
+    async fn act(&self, act: &str) {
+        let order = json!({"act": act, "why": "the test"});
+        let answer = self.first().admin_send(&format!("/intents/{INTENT}/rollout"), &order).await;
+        assert_eq!(answer.status, 200, "{act}: {answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rollouts_under_load_fail_no_search_while_gateways_die_and_start() {
+    let Some(store) = postgres() else { return };
+    let partner = Scripted::with_slots(honest_slots().await.into()).await;
+    let (gateways, candidate) = two_gateways(&store, &partner).await;
+    let listed = gateways[0].admin_get("/contracts").await;
+    let live = listed["contracts"][0]["digest"].as_str().expect("a digest").to_owned();
+    let mut gateways: Vec<_> = gateways.into_iter().map(Arc::new).collect();
+    gateways.push(Arc::new(gateway(&store, &partner.entry("scripted"))));
+    let fleet = Fleet {
+        gateways: Arc::new(RwLock::new(gateways)),
+        wanted: Wanted(Arc::default()),
+        stop: Arc::default(),
+        searches: Arc::default(),
+    };
+    fleet.wanted.set(&["1.0.0"]);
+    fleet.all_get("1.0.0").await;
+    let clients: Vec<_> = (0..3)
+        .map(|_| {
+            let Fleet { gateways, wanted, stop, searches } = &fleet;
+            tokio::spawn(Fleet::search(gateways.clone(), wanted.clone(), stop.clone(), searches.clone()))
+        })
+        .collect();
+
+    // Nothing of what is seen ends a stage: that is left to the test.
+    let stage = |share_percent| json!({"share_percent": share_percent, "compare_percent": 20, "decisions": 1_000_000});
+    let bounds = json!({"first_changed": null, "dropped": null});
+    let policy = json!({"stages": [stage(0), stage(50)], "bounds": bounds});
+    let versions = [("1.0.0", live.as_str()), ("1.0.1", candidate.as_str())];
+    let (mut at, mut draws) = (0, Draws::seeded(20));
+    let [short, long] = ACTS;
+    for number in 0..soak::choose(short, long) {
+        let ((now, _), (next, digest)) = (versions[at], versions[1 - at]);
+        let killed = (number % 4 == 1).then(|| {
+            let mut all = fleet.gateways.write().expect("no test panics in it");
+            let at = (draws.draw() * all.len() as f64) as usize;
+            all.remove(at)
+        });
+        killed.iter().for_each(|gateway| gateway.server.kill());
+        let becomes_live = match (draws.draw() * 3.0) as usize {
+            0 => {
+                fleet.wanted.set(&[now, next]);
+                let answer = fleet.first().admin_post(&format!("/contracts/{digest}/activate")).await;
+                assert_eq!(answer.status, 200, "{answer:?}");
+                true
+            }
+            kind => {
+                promote(&fleet.first(), digest, policy.clone()).await;
+                fleet.wanted.set(&[now, next]);
+                fleet.act("advance").await;
+                fleet.act(if kind == 1 { "finish" } else { "abort" }).await;
+                kind == 1
+            }
+        };
+        if killed.is_some() {
+            let new = gateway(&store, &partner.entry("scripted"));
+            fleet.gateways.write().expect("no test panics in it").push(Arc::new(new));
+        }
+        at = if becomes_live { 1 - at } else { at };
+        fleet.all_get(versions[at].0).await;
+        fleet.wanted.set(&[versions[at].0]);
+    }
+    fleet.stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.expect("no search failed");
+    }
+    let searches = fleet.searches.load(Ordering::Relaxed);
+    assert!(searches > 100, "{searches}");
 }

@@ -391,10 +391,27 @@ pub struct IntentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     pub coming: Option<ComingVersion>,
+    /// The version that is on its way to everybody step by step; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub rollout: Option<RolledOutVersion>,
     /// What a new version does that is found in a folder.
     pub policy: ReleasePolicy,
     /// Sorted by identifier.
     pub gateways: Vec<GatewayStatus>,
+}
+
+/// A version that is on its way to everybody step by step.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RolledOutVersion {
+    #[serde(flatten)]
+    pub name: NamedVersion,
+    /// Its stage, from 0, of so many.
+    pub stage: usize,
+    pub stages: usize,
+    /// Percentage of the users whom it serves.
+    pub share_percent: f64,
+    pub is_paused: bool,
 }
 
 /// A version, by its number and its content.
@@ -715,15 +732,20 @@ impl From<versions::VersionName> for NamedVersion {
 }
 
 impl From<versions::IntentStatus> for IntentStatus {
-    fn from(versions::IntentStatus { intent, live, coming, policy, gateways }: versions::IntentStatus) -> Self {
+    fn from(status: versions::IntentStatus) -> Self {
+        let versions::IntentStatus { intent, live, coming, rollout, policy, gateways } = status;
         let coming = coming.map(|versions::ComingVersion { name, since_ms, by }| ComingVersion {
             name: name.into(),
             since_ms,
             by,
         });
+        let rollout = rollout.map(|rollout| {
+            let versions::RolledOutVersion { name, stage, stages, share_percent, is_paused } = rollout;
+            RolledOutVersion { name: name.into(), stage, stages, share_percent, is_paused }
+        });
         let gateways = gateways.into_iter().map(GatewayStatus::from).collect();
         let policy = policy.into();
-        Self { intent: intent.to_string(), live: live.map(NamedVersion::from), coming, policy, gateways }
+        Self { intent: intent.to_string(), live: live.map(NamedVersion::from), coming, rollout, policy, gateways }
     }
 }
 

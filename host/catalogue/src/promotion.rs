@@ -10,7 +10,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Kind, List, Record, Store, StoreError, Versioned, load, page};
-use intent_gateway_domain::versions::{ContractAdminError, ContractEvent, WaitedFor, Whence};
+use intent_gateway_domain::versions::{ContractAdminError, ContractEvent, VersionAct, VersionEvent, WaitedFor, Whence};
 use intent_gateway_rollout::{
     Evidence, Guard, IntentRollouts, Missing, RolloutAct, RolloutDesk, RolloutEnd, RolloutError, RolloutId,
     RolloutOrder, RolloutStatus, StageVerdict, guards, judge,
@@ -72,6 +72,20 @@ async fn evidence(store: &dyn Store, intent: &IntentId, rollout: RolloutId) -> R
     Ok(all)
 }
 
+/// Tells the log what a rule has decided.
+fn tell_of(events: &[ContractEvent]) {
+    for ContractEvent { intent, version, event, .. } in events {
+        let VersionEvent { act, why, .. } = event;
+        match act {
+            VersionAct::TakenBack => {
+                tracing::error!(%intent, %version, why, "the candidate of a rollout is taken back")
+            }
+            VersionAct::StageBegun => tracing::info!(%intent, %version, why, "the next stage of a rollout begins"),
+            _ => tracing::info!(%intent, %version, why, "a rollout has ended: its candidate is live"),
+        }
+    }
+}
+
 /// What becomes of a stage.
 enum Next {
     Back(Vec<Guard>),
@@ -100,7 +114,8 @@ impl Catalogue {
             if matches!(next, Next::On) && !self.awaited_for(&intent, rollout.digest).await?.is_empty() {
                 continue;
             }
-            steps::run(self.store(), || self.decide_next(&intent, &rollout, &next)).await?;
+            let events = steps::run(self.store(), || self.decide_next(&intent, &rollout, &next)).await?;
+            tell_of(&events);
             self.apply().await?;
         }
         Ok(())
@@ -111,9 +126,9 @@ impl Catalogue {
         intent: &IntentId,
         judged: &Rollout,
         next: &Next,
-    ) -> Result<Proposal<()>, ContractAdminError> {
+    ) -> Result<Proposal<Vec<ContractEvent>>, ContractAdminError> {
         let Some(mut entry) = load::<Entry>(self.store(), intent.as_str()).await? else {
-            return Ok(Proposal::nothing(()));
+            return Ok(Proposal::nothing(Vec::new()));
         };
         let is_same = |rollout: &Rollout| {
             rollout.id() == judged.id()
@@ -121,7 +136,7 @@ impl Catalogue {
                 && rollout.paused.is_some() == judged.paused.is_some()
         };
         if !entry.value.rollout.as_ref().is_some_and(is_same) {
-            return Ok(Proposal::nothing(()));
+            return Ok(Proposal::nothing(Vec::new()));
         }
         let doing = self.by_rule();
         let events = match next {
@@ -134,10 +149,7 @@ impl Catalogue {
                 ended.into_iter().collect()
             }
         };
-        for event in &events {
-            tracing::warn!(%intent, version = %event.version, act = ?event.event.act, why = event.event.why, "a rollout goes on or back");
-        }
-        Ok(Proposal::new(change_of(&entry, events), ()))
+        Ok(Proposal::new(change_of(&entry, events.clone()), events))
     }
 
     fn by_rule(&self) -> Doing {
@@ -314,15 +326,17 @@ impl Catalogue {
             return Ok(());
         };
         let doing = self.by_rule();
-        steps::run(self.store(), || async {
+        let events = steps::run(self.store(), || async {
             let kept = load::<Entry>(self.store(), intent.as_str()).await?;
             let Some(mut entry) = kept.filter(|entry| of_rollout(&&entry.value)) else {
-                return Ok::<_, ContractAdminError>(Proposal::nothing(()));
+                return Ok::<_, ContractAdminError>(Proposal::nothing(Vec::new()));
             };
             let ended = entry.value.end_rollout(RolloutEnd::TakenBack, why.to_owned(), Vec::new(), &doing);
-            Ok(Proposal::new(change_of(&entry, ended.into_iter().collect()), ()))
+            let ended: Vec<ContractEvent> = ended.into_iter().collect();
+            Ok(Proposal::new(change_of(&entry, ended.clone()), ended))
         })
         .await?;
+        tell_of(&events);
         self.apply().await?;
         Ok(())
     }

@@ -17,7 +17,7 @@ use intent_gateway_domain::store::{Store, StoreError, StoreTrouble, Versioned};
 use intent_gateway_domain::versions::{
     Activated, CallCounts, ComingVersion, ContractAdminError, GatewayStatus, GoLive, IntakeStanding, IntentStatus,
     LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ReleasePolicy,
-    ServingStatus, StagedStatus, VersionName,
+    RolledOutVersion, ServingStatus, StagedStatus, VersionName,
 };
 use intent_gateway_rollout::Trials;
 use intent_gateway_signing::TrustPolicy;
@@ -250,6 +250,15 @@ fn status_of(entry: &Entry, rows: impl Iterator<Item = GatewayState>, live: &[Li
         intent: entry.intent.clone(),
         live: entry.live.and_then(name),
         coming,
+        rollout: entry.rollout.as_ref().and_then(|rollout| {
+            Some(RolledOutVersion {
+                name: name(rollout.digest)?,
+                stage: rollout.stage,
+                stages: rollout.policy.stages.len(),
+                share_percent: rollout.stage().map_or(0.0, |stage| stage.share_percent),
+                is_paused: rollout.paused.is_some(),
+            })
+        }),
         policy: entry.policy,
         gateways,
     }

@@ -208,13 +208,15 @@ pub struct ServedIntent {
 }
 
 /// What is wanted of an intent, and what each gateway says that it has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IntentStatus {
     pub intent: IntentId,
     /// The version that is to serve now; none where the intent is out of service.
     pub live: Option<VersionName>,
     /// The version that is to serve once every gateway has it ready.
     pub coming: Option<ComingVersion>,
+    /// The version that is on its way to everybody step by step.
+    pub rollout: Option<RolledOutVersion>,
     /// What a new version does that is found in a folder.
     pub policy: ReleasePolicy,
     /// The gateways that live, by identifier.
@@ -228,6 +230,18 @@ pub struct ComingVersion {
     pub since_ms: Timestamp,
     /// Who wants it.
     pub by: Actor,
+}
+
+/// A version that is on its way to everybody step by step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RolledOutVersion {
+    pub name: VersionName,
+    /// Its stage, from 0, of so many.
+    pub stage: usize,
+    pub stages: usize,
+    /// Percentage of the users whom it serves.
+    pub share_percent: f64,
+    pub is_paused: bool,
 }
 
 /// What a gateway says that it has of an intent.

@@ -3,10 +3,11 @@
 use futures_executor::block_on;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::ContractAdmin as _;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{ContractAdmin as _, ContractIntake as _};
 use intent_gateway_domain::share::Share;
 use intent_gateway_domain::store::load;
-use intent_gateway_domain::versions::{GoLive, VersionAct};
+use intent_gateway_domain::versions::{GoLive, IntakeStanding, VersionAct};
 use intent_gateway_rollout::{
     Evidence, Measure, RolloutAct, RolloutDesk as _, RolloutEnd, RolloutError, RolloutOrder, RolloutPolicy,
     RolloutStatus, Stage,
@@ -204,6 +205,10 @@ fn somebody_may_end_it_either_way() {
     let [a, b] = gateways(&world);
     begin(&a).expect("it begins");
     assert!(matches!(begin(&b), Err(RolloutError::UnderWay(_))));
+    // Nothing goes live meanwhile because it was found in a folder.
+    let intent = IntentId::parse(INTENT).expect("an intent");
+    b.turn();
+    assert_eq!([&a, &b].map(|node| node.catalogue.standing(&intent)), [IntakeStanding::Changing; 2]);
     act(&b, RolloutAct::Abort).expect("it is under way");
     assert_eq!(acts(&world).last(), Some(&VersionAct::TakenBack));
     assert!(matches!(act(&a, RolloutAct::Abort), Err(RolloutError::None(_))));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use intent_gateway_api::contracts::{
     ActivationOutcome, GatewayStatus, IntentStatus, LoadFailure, LoadOutcome, LoadedVersion, MissingVersion, Origin,
-    OriginKind, StagedStatus, VersionAct, VersionEvent, WaitedFor, Whence,
+    OriginKind, RolledOutVersion, StagedStatus, VersionAct, VersionEvent, WaitedFor, Whence,
 };
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -149,10 +149,24 @@ pub(super) fn fleet(intents: &[IntentStatus], palette: Palette) -> String {
         );
         lines.push(palette.paint(Tone::Doubtful, &told));
     }
+    lines.extend(intents.iter().filter_map(|status| show_rollout(status, palette)));
     if !rows.is_empty() {
         lines.push(table(["intent", "gateway", "serves", "since", "took", "ready"], &rows));
     }
     lines.join("\n")
+}
+
+/// How far the rollout of an intent is.
+fn show_rollout(IntentStatus { intent, rollout, .. }: &IntentStatus, palette: Palette) -> Option<String> {
+    let RolledOutVersion { name, stage, stages, share_percent, is_paused } = rollout.as_ref()?;
+    let paused = if *is_paused { ", paused" } else { "" };
+    let told = format!(
+        "{} of {} is rolled out: stage {} of {stages}, {share_percent} % of the users{paused}",
+        harmless(&name.version),
+        harmless(intent),
+        stage + 1
+    );
+    Some(palette.paint(Tone::Doubtful, &told))
 }
 
 fn show_gateways(status: &IntentStatus) -> Vec<[String; 6]> {

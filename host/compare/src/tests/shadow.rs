@@ -219,6 +219,20 @@ fn a_share_is_compared_and_what_is_too_much_is_left_out() {
     world.take(receipts(100));
     let count = world.seen().of_stage(0);
     assert_eq!((count.compared, count.left_out), (64, 36));
+    // Of what is large, less waits.
+    let world = World::of(contract("1.1.0", RULES), 100.0, None);
+    let padding = "x".repeat(3 * 1024 * 1024);
+    let large = |number| {
+        let mut receipt = receipt(number, [&[10.0], &[20.0]]);
+        let json = json!({"id": "alpha-0", "price": 10.0, "padding": padding});
+        receipt.payloads[0].candidates[0].json = RawValue::from_string(json.to_string()).expect("JSON");
+        receipt
+    };
+    world.take((0..3).map(large));
+    let count = world.seen().of_stage(0);
+    assert_eq!((count.compared, count.left_out), (2, 1));
+    world.take([large(3)]);
+    assert_eq!(world.seen().of_stage(0).compared, 3, "there is room again");
     // Nothing is taken where nothing is tried out.
     world.take(receipts(1));
     world.trials.replace(Vec::new());

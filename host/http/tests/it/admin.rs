@@ -14,8 +14,8 @@ use intent_gateway_domain::store::StoreTrouble;
 use intent_gateway_domain::succession::{Removal, RemovedValue};
 use intent_gateway_domain::versions::{
     Activated, ComingVersion, ContractAdminError, GatewayStatus, GoLive, IntentStatus, LoadFailure, LoadOrder, Loaded,
-    LoadedVersion, MissingVersion, Origin, ReleasePolicy, ServingStatus, StageFailure, StagedStatus, VersionAct,
-    VersionEvent, VersionName, WaitedFor, Whence,
+    LoadedVersion, MissingVersion, Origin, ReleasePolicy, RolledOutVersion, ServingStatus, StageFailure, StagedStatus,
+    VersionAct, VersionEvent, VersionName, WaitedFor, Whence,
 };
 use intent_gateway_signing::{Revocation, RevocationDesk, RevocationOutcome, Revocations, Revoked, RevokedVersion};
 use intent_gateway_testing::catalogue::Catalogue;
@@ -206,6 +206,13 @@ impl ContractAdmin for FakeAdmin {
             intent: IntentId::parse(INTENT).expect("an intent"),
             live: Some(name("live")),
             coming: Some(ComingVersion { name: name("next"), since_ms: at, by: Actor::gateway() }),
+            rollout: Some(RolledOutVersion {
+                name: name("tried"),
+                stage: 1,
+                stages: 3,
+                share_percent: 5.0,
+                is_paused: true,
+            }),
             policy: ReleasePolicy::Auto,
             gateways: vec![GatewayStatus {
                 id: "gw-2".to_owned(),

@@ -290,8 +290,14 @@ async fn loads_activates_and_unloads_contracts() {
         "staged": { "digest": next, "at_ms": 7, "took_ms": 9, "failure": failure },
     }]);
     let coming = json!({ "version": "1.1.0", "digest": next, "since_ms": 7, "by": by });
-    let expected =
-        json!({ "intent": "test.find_things", "live": live, "coming": coming, "policy": "auto", "gateways": gateways });
+    let tried = Digest::of(b"tried").to_string();
+    let rollout = json!({
+        "version": "1.1.0", "digest": tried, "stage": 1, "stages": 3, "share_percent": 5.0, "is_paused": true,
+    });
+    let expected = json!({
+        "intent": "test.find_things", "live": live, "coming": coming, "rollout": rollout, "policy": "auto",
+        "gateways": gateways,
+    });
     assert_eq!(status, json!({ "intents": [expected] }));
     let other = send(Ask::get("/api/v1/admin/contracts/status?intent=other.things")).await.json();
     assert_eq!(other, json!({ "intents": [] }));

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures_executor::block_on;
+use futures_util::StreamExt as _;
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
@@ -50,6 +51,8 @@ enum Failing {
     Never,
     AtRequests,
     AtRankings,
+    /// At rankings, and it makes something else of requests.
+    Otherwise,
 }
 
 fn percent(percent: f64) -> Share {
@@ -60,11 +63,14 @@ fn candidate(failing: Failing, change: impl FnOnce(&mut Descriptor)) -> Arc<dyn 
     let mut declared = declared();
     declared.version = "1.3.0".parse().expect("semver");
     change(&mut declared);
-    let (at_requests, at_rankings) = (failing == Failing::AtRequests, failing == Failing::AtRankings);
+    let at_requests = failing == Failing::AtRequests;
+    let at_rankings = matches!(failing, Failing::AtRankings | Failing::Otherwise);
+    let otherwise = failing == Failing::Otherwise;
     let contract = ScriptedContract::new(declared)
         .with_digest(Digest::of(b"candidate"))
         .on_check_request(move |context, _, arguments| match at_requests {
             true => Err(ContractFault::trap("unreachable").into()),
+            false if otherwise => Ok(accept_any_request(context, &arguments.replace("cheap", "dear"))),
             false => Ok(accept_any_request(context, arguments)),
         })
         .on_evaluate(move |_, _, payloads| match at_rankings {
@@ -148,6 +154,34 @@ fn where_the_candidate_fails_the_live_version_answers() {
         assert_eq!(tried.heard.take(), ["in its place"]);
         assert_eq!(tried.world.partners.calls().len(), 1, "nobody is asked twice");
     }
+}
+
+#[test]
+fn a_streamed_search_falls_back_before_it_has_shown_anything() {
+    for failing in [Failing::AtRequests, Failing::AtRankings] {
+        let tried = Tried::of(failing, percent(100.0));
+        let stream = Arc::new(tried.searcher()).search_progressively(request(), tried.world.clock.clone());
+        let snapshots: Vec<_> = block_on(async { stream.await.expect("begun").collect().await });
+        assert!(!snapshots.is_empty());
+        for snapshot in snapshots {
+            let outcome = snapshot.expect("an answer").outcome;
+            assert_eq!(
+                (outcome.contract.descriptor().version.to_string().as_str(), outcome.options.len()),
+                ("1.2.3", 1)
+            );
+        }
+        assert_eq!(tried.heard.take(), ["in its place"]);
+        let receipt = tried.world.journal.only_receipt();
+        assert_eq!(receipt.version.to_string(), "1.2.3");
+    }
+}
+
+#[test]
+fn where_the_live_version_takes_the_request_otherwise_it_takes_nobody_s_place() {
+    let tried = Tried::of(Failing::Otherwise, percent(100.0));
+    assert!(matches!(tried.ask(Some("ann"), r#"{"wish": "cheap"}"#), Err(SearchError::Contract(_))));
+    assert_eq!(tried.heard.take(), ["not at all"]);
+    assert_eq!(tried.ask(Some("ann"), r#"{"wish": "good"}"#), Ok("1.2.3".to_owned()));
 }
 
 #[test]
