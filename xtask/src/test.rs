@@ -37,6 +37,9 @@ const PARTS: [Part; 19] = [
     Part { name: "observability", run: readme::run_observability },
 ];
 
+const GIB: u64 = 1024 * 1024 * 1024;
+/// Free disk that the tests take at most, for their databases and what is linked for them.
+const ROOM_BYTES: u64 = 6 * GIB;
 /// Tests that run at once. The long ones wait most of the time: for partners that are slow, for what expires, for disks.
 const TESTS_PER_PROCESSOR: usize = 2;
 /// Variable by which the test programs are told how many run at once.
@@ -105,8 +108,25 @@ fn example_partners() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses to begin where there is too little room: tests would fail one after the other, each with a reason of its own.
+fn require_room() -> anyhow::Result<()> {
+    for folder in [root(), std::env::temp_dir()] {
+        let filesystem = rustix::fs::statvfs(&folder).with_context(|| format!("cannot look at {}", folder.display()))?;
+        let free = filesystem.f_bavail.saturating_mul(filesystem.f_frsize);
+        anyhow::ensure!(
+            free >= ROOM_BYTES,
+            "the tests need {} GiB of free disk, and {} has {}; `target/debug/incremental` of this and of other checkouts can go",
+            ROOM_BYTES / GIB,
+            folder.display(),
+            free / GIB
+        );
+    }
+    Ok(())
+}
+
 fn tests() -> anyhow::Result<()> {
     gateway::build("debug")?;
+    require_room()?;
     step("Tests");
     let mut tests = cargo();
     tests.args(["test", "--locked", "--workspace", "--quiet", "--no-fail-fast"]);
