@@ -111,7 +111,8 @@ fn example_partners() -> anyhow::Result<()> {
 /// Refuses to begin where there is too little room: tests would fail one after the other, each with a reason of its own.
 fn require_room() -> anyhow::Result<()> {
     for folder in [root(), std::env::temp_dir()] {
-        let filesystem = rustix::fs::statvfs(&folder).with_context(|| format!("cannot look at {}", folder.display()))?;
+        let filesystem =
+            rustix::fs::statvfs(&folder).with_context(|| format!("cannot look at {}", folder.display()))?;
         let free = filesystem.f_bavail.saturating_mul(filesystem.f_frsize);
         anyhow::ensure!(
             free >= ROOM_BYTES,

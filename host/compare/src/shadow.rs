@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_channel::mpsc::{Receiver, Sender, channel};
 use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join, poll_fn};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::growth::Shed;
@@ -99,12 +99,27 @@ impl Shadow {
         true
     }
 
-    /// Compares what comes, for ever.
+    /// Compares what comes, for ever: on one thread, which ends with this.
     pub async fn run(&self) {
+        let (work, taken) = channel(0);
+        let comparing = self.workers.run(Box::pin(compare_all(taken, self.workers.clone())));
+        join(comparing, self.hand_over(work)).await;
+    }
+
+    /// Hands over what waits, as fast as it is compared. Components are read here, where the store is used.
+    async fn hand_over(&self, mut work: Sender<Work>) {
         let mut heard = self.heard.lock().await;
         while heard.next().await.is_some() {
             while let Some((trial, receipt)) = self.next() {
-                self.compare(trial, receipt).await;
+                // A rollout that is over wants to know nothing more.
+                if self.trials.of(&trial.intent).is_none_or(|current| current.id != trial.id) {
+                    continue;
+                }
+                let Some(comparer) = self.comparer(&trial).await else { continue };
+                let is_open = poll_fn(|context| work.poll_ready(context)).await.is_ok();
+                if !is_open || work.start_send(Work { trial, receipt, comparer }).is_err() {
+                    return;
+                }
             }
         }
     }
@@ -118,21 +133,6 @@ impl Shadow {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn compare(&self, trial: Arc<Trial>, receipt: Receipt) {
-        // A rollout that is over wants to know nothing more.
-        if self.trials.of(&trial.intent).is_none_or(|current| current.id != trial.id) {
-            return;
-        }
-        let Some(comparer) = self.comparer(&trial).await else { return };
-        telemetry::rollout_compared(&trial.intent, false);
-        let workers = self.workers.clone();
-        let work = async move {
-            let compared = comparer.compare(&receipt, &*workers).await;
-            trial.add(|evidence, stage| note(evidence, stage, &trial, &receipt, &comparer, &compared));
-        };
-        self.workers.run(Box::pin(work)).await;
     }
 
     /// What compares for a rollout.
@@ -162,6 +162,21 @@ impl Shadow {
 
     fn comparers(&self) -> MutexGuard<'_, VecDeque<(Arc<Trial>, Arc<Comparer>)>> {
         self.comparers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A ranking that is to be compared.
+struct Work {
+    trial: Arc<Trial>,
+    receipt: Receipt,
+    comparer: Arc<Comparer>,
+}
+
+async fn compare_all(mut taken: Receiver<Work>, workers: Arc<dyn Workers>) {
+    while let Some(Work { trial, receipt, comparer }) = taken.next().await {
+        let compared = comparer.compare(&receipt, &*workers).await;
+        telemetry::rollout_compared(&trial.intent, false);
+        trial.add(|evidence, stage| note(evidence, stage, &trial, &receipt, &comparer, &compared));
     }
 }
 
