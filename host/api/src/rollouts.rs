@@ -143,7 +143,7 @@ pub struct Rollout {
     pub seen: Vec<StageCount>,
     /// The bounds that are set, with what is known of each. One that is broken takes the candidate back.
     pub guards: Vec<Guard>,
-    /// Gateways that do not have the candidate ready: they serve the live version, and no stage begins before they have it.
+    /// Gateways that do not have the candidate ready: they serve the live version, and no further stage begins before they have it.
     pub waits_for: Vec<WaitedFor>,
     pub policy: RolloutPolicy,
 }

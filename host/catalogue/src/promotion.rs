@@ -1,8 +1,6 @@
 //! Takes rollouts from stage to stage: tells the others what this gateway has seen, looks at what all have, and goes on or back.
 //! Whoever sees it first changes the entry; the others find it changed.
 
-use std::collections::BTreeMap;
-
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::audit::Actor;
@@ -47,12 +45,14 @@ impl Record for SeenRollout {
 
 /// What this gateway has told of a rollout.
 pub(crate) struct ToldEvidence {
-    rollout: RolloutId,
-    /// What an earlier process of this gateway has seen.
+    /// Of which account of it: another one begins with nothing.
+    account: u64,
+    /// What was told in the accounts before, of an earlier process for one. Read once: what is told afterwards comes on top of it.
     before: Evidence,
     /// Additions that were told.
     additions: u64,
-    revision: u64,
+    /// Revision of the record; none where it has to be read.
+    revision: Option<u64>,
 }
 
 async fn rows(store: &dyn Store, intent: &IntentId) -> Result<Vec<Versioned<SeenRollout>>, StoreError> {
@@ -172,40 +172,41 @@ impl Catalogue {
     /// Writes what was seen here since the last time.
     async fn tell_evidence(&self) -> Result<(), StoreError> {
         let gateway = self.own().map_or_else(|| ALONE.to_owned(), |own| own.id.to_string());
-        let mut told: futures_util::lock::MutexGuard<'_, BTreeMap<IntentId, ToldEvidence>> = self.told.lock().await;
+        let mut told = self.told.lock().await;
         let trials = self.setup.trials.all();
-        told.retain(|intent, told| trials.iter().any(|trial| trial.intent == *intent && trial.id == told.rollout));
+        told.retain(|intent, told| {
+            trials.iter().any(|trial| trial.intent == *intent && trial.account() == told.account)
+        });
         for trial in trials {
-            let last = match told.remove(&trial.intent) {
-                Some(last) => last,
-                None => {
-                    let kept = load::<SeenRollout>(self.store(), &row_key(&trial.intent, &gateway)).await?;
-                    let revision = kept.as_ref().map_or(0, |row| row.revision);
-                    let of_this = kept.filter(|row| row.value.rollout == trial.id);
-                    let before = of_this.map(|row| row.value.evidence).unwrap_or_default();
-                    ToldEvidence { rollout: trial.id, before, additions: 0, revision }
-                }
-            };
+            let key = row_key(&trial.intent, &gateway);
+            if !told.contains_key(&trial.intent) {
+                let kept = load::<SeenRollout>(self.store(), &key).await?;
+                let of_this = kept.filter(|row| row.value.rollout == trial.id);
+                let before = of_this.map(|row| row.value.evidence).unwrap_or_default();
+                let new = ToldEvidence { account: trial.account(), before, additions: 0, revision: None };
+                told.insert(trial.intent.clone(), new);
+            }
+            let Some(last) = told.get_mut(&trial.intent) else { continue };
             let (additions, own) = trial.seen();
             if last.additions == additions {
-                told.insert(trial.intent.clone(), last);
                 continue;
             }
             let mut evidence = last.before.clone();
             evidence.merge(&own);
             let value =
                 SeenRollout { intent: trial.intent.clone(), gateway: gateway.clone(), rollout: trial.id, evidence };
-            // At which revision a new record begins, the store says.
-            let revision = match last.revision {
-                0 => load::<SeenRollout>(self.store(), &value.key()).await?.map_or(0, |row| row.revision),
-                known => known,
+            // Whatever becomes of the commit: where nobody answers, it may hold.
+            let revision = match last.revision.take() {
+                Some(known) => known,
+                None => load::<SeenRollout>(self.store(), &key).await?.map_or(0, |row| row.revision),
             };
             let mut change = Change::default();
             change.put(&Versioned { revision, value });
-            // Where somebody has written or removed it, it is read anew the next time.
+            // Where somebody has written or removed it, it is tried again the next time.
             if steps::commit_unless_changed(self.store(), change).await? {
-                let revision = if revision == 0 { 0 } else { revision + 1 };
-                told.insert(trial.intent.clone(), ToldEvidence { additions, revision, ..last });
+                last.additions = additions;
+                // At which revision a new record begins, the store says.
+                last.revision = (revision > 0).then_some(revision + 1);
             }
         }
         Ok(())

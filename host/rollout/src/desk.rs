@@ -64,7 +64,7 @@ pub struct RolloutStatus {
     /// What was seen in each stage so far.
     pub seen: Vec<StageCount>,
     pub guards: Vec<Guard>,
-    /// Gateways that do not have the candidate ready; they serve the live version, and no stage begins before they have it.
+    /// Gateways that do not have the candidate ready; they serve the live version, and no further stage begins before they have it.
     pub waits_for: Vec<WaitedFor>,
 }
 

@@ -40,12 +40,24 @@ pub struct Trial {
     seen: Arc<Seen>,
 }
 
+/// How many accounts were begun in this process.
+static ACCOUNTS: AtomicU64 = AtomicU64::new(0);
+
 /// What was seen of a rollout here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen {
+    /// Its number in this process.
+    account: u64,
     evidence: Mutex<Evidence>,
     /// Counts additions.
     additions: AtomicU64,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        let account = ACCOUNTS.fetch_add(1, Ordering::Relaxed);
+        Self { account, evidence: Mutex::default(), additions: AtomicU64::new(0) }
+    }
 }
 
 impl Trial {
@@ -87,6 +99,13 @@ impl Trial {
         // Before it is read: what is added meanwhile is seen the next time.
         let additions = self.additions();
         (additions, self.evidence().clone())
+    }
+
+    /// The account of what was seen here. It goes on from stage to stage; where a rollout was not taken part in for a while, another
+    /// one begins.
+    #[must_use]
+    pub fn account(&self) -> u64 {
+        self.seen.account
     }
 
     /// How often something was added.

@@ -9,8 +9,8 @@ use intent_gateway_domain::share::Share;
 use intent_gateway_domain::store::load;
 use intent_gateway_domain::versions::{GoLive, IntakeStanding, VersionAct};
 use intent_gateway_rollout::{
-    Evidence, Measure, RolloutAct, RolloutDesk as _, RolloutEnd, RolloutError, RolloutOrder, RolloutPolicy,
-    RolloutStatus, Stage,
+    Evidence, Measure, RolloutAct, RolloutDesk as _, RolloutEnd, RolloutError, RolloutId, RolloutOrder, RolloutPolicy,
+    RolloutStatus, Stage, Trial,
 };
 
 use super::world::{INTENT, Node, World, digest, failing, version};
@@ -250,6 +250,52 @@ fn a_candidate_that_keeps_failing_is_taken_back_at_once() {
     assert_eq!((share(&a), a.live()), (None, Some(digest(&version("1.0.0")))));
     let ended = entry(&world).last_rollout.expect("it has ended");
     assert_eq!((ended.end, ended.why.as_str()), (RolloutEnd::TakenBack, "5 of 5 calls failed, the last 5 in a row"));
+}
+
+#[test]
+fn what_is_told_while_the_store_loses_answers_counts_once() {
+    let world = World::new();
+    let [a, b] = gateways(&world);
+    begin(&a).expect("it begins");
+    let compared = || {
+        let status = block_on(b.catalogue.rollout(INTENT)).expect("it is read").current;
+        status.expect("it is under way").seen[0].compared
+    };
+    see(&a, 3);
+    a.turn();
+    assert_eq!(compared(), 3);
+    see(&a, 2);
+    world.store.lose_answers(true);
+    assert!(block_on(a.catalogue.turn()).is_err());
+    world.store.lose_answers(false);
+    a.turn();
+    see(&a, 1);
+    a.turn();
+    assert_eq!(compared(), 6);
+    // Somebody else was faster.
+    see(&a, 1);
+    world.store.conflict_next(1);
+    a.turn();
+    a.turn();
+    assert_eq!(compared(), 7);
+    // A gateway that has left a rollout and is back goes on from what it has told.
+    a.trials.replace(Vec::new());
+    see_again(&a);
+    a.turn();
+    assert_eq!(compared(), 8);
+}
+
+/// The gateway takes part anew, and sees one thing more.
+fn see_again(node: &Node) {
+    let id = RolloutId { digest: candidate(), begun_at_ms: entry_of(node).begun_at_ms };
+    let intent = IntentId::parse(INTENT).expect("an intent");
+    let trial = Trial::new(intent, id, digest(&version("1.0.0")), 0, Share::default(), Default::default());
+    node.trials.replace(vec![trial]);
+    see(node, 1);
+}
+
+fn entry_of(node: &Node) -> RolloutStatus {
+    block_on(node.catalogue.rollout(INTENT)).expect("it is read").current.expect("it is under way")
 }
 
 #[test]
