@@ -167,9 +167,6 @@ impl Entry {
         if served == Some(rollout.digest) {
             return self.end_rollout(RolloutEnd::Live, "it was made live".to_owned(), Vec::new(), doing);
         }
-        if served == Some(rollout.baseline) {
-            return None;
-        }
         let why = match served.and_then(|digest| self.version(digest)) {
             Some(version) => format!("version {} is live", version.version),
             None => "the intent is out of service".to_owned(),

@@ -169,6 +169,11 @@ fn what_is_paused_stays_where_it_is_and_its_bounds_hold() {
     assert_eq!(status.paused.expect("it is paused").by, ann());
     act(&b, RolloutAct::Resume).expect("it is under way");
     world.clock.advance(60_000);
+    // Also where nothing is lacking any more.
+    act(&b, RolloutAct::Pause).expect("it is under way");
+    a.turn();
+    assert_eq!(entry(&world).rollout.expect("it goes on").stage, 0);
+    act(&b, RolloutAct::Resume).expect("it is under way");
     a.turn();
     assert_eq!(entry(&world).rollout.expect("it goes on").stage, 1);
     act(&a, RolloutAct::Pause).expect("it is under way");
@@ -192,11 +197,41 @@ fn no_stage_begins_before_every_gateway_has_it_ready() {
     let status = block_on(a.catalogue.rollout(INTENT)).expect("it is read").current;
     let waits_for = status.expect("it is under way").waits_for;
     assert_eq!(waits_for.iter().map(|waited| waited.gateway.as_str()).collect::<Vec<_>>(), ["c"]);
+    a.turn();
+    assert_eq!((share(&a), entry(&world).rollout.expect("it goes on").stage), (None, 0));
     block_on(c.catalogue.start()).expect("the store answers");
     c.turn();
     a.turn();
     c.turn();
     assert_eq!([share(&a), share(&c)], [of(10.0); 2]);
+}
+
+#[test]
+fn a_gateway_that_cannot_run_it_serves_nobody_by_it() {
+    let world = World::new();
+    let [a, _] = gateways(&world);
+    let c = world.join("c");
+    c.runtime.break_for(&version("1.1.0"));
+    block_on(c.catalogue.start()).expect("the store answers");
+    begin(&a).expect("it begins");
+    act(&a, RolloutAct::Advance).expect("it is under way");
+    c.turn();
+    assert_eq!((share(&a), share(&c), c.trials.all().len()), (of(10.0), None, 0));
+}
+
+#[test]
+fn what_was_seen_of_one_rollout_is_nothing_of_the_next() {
+    let world = World::new();
+    let [a, b] = gateways(&world);
+    begin(&a).expect("it begins");
+    b.turn();
+    see(&a, 5);
+    see(&b, 5);
+    a.turn();
+    b.turn();
+    act(&a, RolloutAct::Abort).expect("it is under way");
+    world.clock.advance(1);
+    assert_eq!(begin(&a).expect("it begins again").seen[0].compared, 0);
 }
 
 #[test]
