@@ -433,9 +433,14 @@ fn copy(database: &Database) -> Database {
     let folder = |database: &Database| database.file().and_then(Path::parent).expect("a folder").to_owned();
     let (from, to) = (folder(database), folder(&other));
     std::fs::create_dir_all(to.join("gateway-receipts")).expect("it is made");
-    let files = [from.join("gateway.db")].into_iter().chain(database.segment_files());
-    for file in files {
-        std::fs::copy(&file, to.join(file.strip_prefix(&from).expect("it is below"))).expect("it is copied");
+    // With the logs: a reader that closes last may have left something in them.
+    for part in ["", "gateway-receipts"] {
+        for file in std::fs::read_dir(from.join(part)).expect("it is there") {
+            let file = file.expect("it is read").path();
+            if file.is_file() && !file.to_string_lossy().ends_with("-shm") {
+                std::fs::copy(&file, to.join(file.strip_prefix(&from).expect("it is below"))).expect("it is copied");
+            }
+        }
     }
     other
 }
