@@ -408,7 +408,7 @@ impl Catalogue {
             // Also where nobody has a lease at the moment: who lets it go live can run it.
             return Ok(Proposal::nothing(Verdict::NotReady(Vec::new())));
         }
-        let rows = state::rows(self.store(), intent).await?;
+        let rows = state::rows::<GatewayState>(self.store(), intent).await?;
         let live = self.setup.leases.live().await?;
         let verdict = state::judge(coming.digest, rows.iter().map(|row| &row.value), &live);
         if verdict != Verdict::Ready {

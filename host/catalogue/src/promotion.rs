@@ -7,7 +7,7 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::steps::{self, Proposal};
-use intent_gateway_domain::store::{Change, Kind, List, Record, Store, StoreError, Versioned, load, page};
+use intent_gateway_domain::store::{Change, Kind, Record, Store, StoreError, Versioned, load};
 use intent_gateway_domain::versions::{ContractAdminError, ContractEvent, VersionAct, VersionEvent, WaitedFor, Whence};
 use intent_gateway_rollout::{
     Evidence, Guard, IntentRollouts, Missing, RolloutAct, RolloutDesk, RolloutEnd, RolloutError, RolloutId,
@@ -21,8 +21,6 @@ use crate::rollout::{Begun, Rollout};
 use crate::service::Catalogue;
 use crate::state::{self, Verdict, row_key};
 
-/// Rows of one intent that are read: as many gateways as may live, and as many that have died.
-const ROWS_MAX: u32 = 512;
 /// How a gateway is called that has no lease: it is alone.
 const ALONE: &str = "alone";
 
@@ -55,16 +53,10 @@ pub(crate) struct ToldEvidence {
     revision: Option<u64>,
 }
 
-async fn rows(store: &dyn Store, intent: &IntentId) -> Result<Vec<Versioned<SeenRollout>>, StoreError> {
-    let after = format!("{intent}/");
-    let rows = page::<SeenRollout>(store, List { status: None, after: Some(&after), limit: ROWS_MAX }).await?;
-    Ok(rows.into_iter().take_while(|row| row.value.intent == *intent).collect())
-}
-
 /// What all gateways together have seen of a rollout.
 async fn evidence(store: &dyn Store, intent: &IntentId, rollout: RolloutId) -> Result<Evidence, StoreError> {
     let mut all = Evidence::default();
-    for row in rows(store, intent).await? {
+    for row in state::rows::<SeenRollout>(store, intent).await? {
         if row.value.rollout == rollout {
             all.merge(&row.value.evidence);
         }
@@ -158,7 +150,7 @@ impl Catalogue {
 
     /// Gateways that live and do not have a version ready.
     async fn awaited_for(&self, intent: &IntentId, digest: Digest) -> Result<Vec<WaitedFor>, StoreError> {
-        let rows = state::rows(self.store(), intent).await?;
+        let rows = state::rows::<state::GatewayState>(self.store(), intent).await?;
         let live = self.setup.leases.live().await?;
         Ok(match state::judge(digest, rows.iter().map(|row| &row.value), &live) {
             Verdict::Ready => Vec::new(),

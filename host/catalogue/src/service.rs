@@ -206,7 +206,7 @@ impl Catalogue {
         };
         let mut statuses = Vec::with_capacity(entries.len());
         for entry in entries {
-            let rows = state::rows(self.store(), &entry.intent).await?;
+            let rows = state::rows::<GatewayState>(self.store(), &entry.intent).await?;
             statuses.push(status_of(&entry, rows.into_iter().map(|row| row.value), &live));
         }
         Ok(statuses)

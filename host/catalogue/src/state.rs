@@ -69,14 +69,14 @@ pub(crate) fn row_key(intent: &IntentId, gateway: &str) -> String {
     format!("{intent}/{gateway}")
 }
 
-/// What all gateways have of an intent, dead ones included.
+/// What all gateways have written of an intent, dead ones included: records whose keys are those of [`row_key`].
 ///
 /// # Errors
 /// [`StoreError`].
-pub(crate) async fn rows(store: &dyn Store, intent: &IntentId) -> Result<Vec<Versioned<GatewayState>>, StoreError> {
-    let after = format!("{intent}/");
-    let rows = page::<GatewayState>(store, List { status: None, after: Some(&after), limit: ROWS_MAX }).await?;
-    Ok(rows.into_iter().take_while(|row| row.value.intent == *intent).collect())
+pub(crate) async fn rows<R: Record>(store: &dyn Store, intent: &IntentId) -> Result<Vec<Versioned<R>>, StoreError> {
+    let after = row_key(intent, "");
+    let rows = page::<R>(store, List { status: None, after: Some(&after), limit: ROWS_MAX }).await?;
+    Ok(rows.into_iter().take_while(|row| row.value.key().starts_with(&after)).collect())
 }
 
 /// Whether every gateway that lives has a version ready.
