@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_kit::compare::{Heading, run_on_file};
+use intent_gateway_kit::subject::Subject;
+use intent_gateway_sandbox::Compiler;
 use serde_json::{Value, json};
 use test_servers::soak;
 
@@ -264,5 +268,41 @@ async fn a_version_shows_what_it_would_change_before_anybody_is_served_by_it() {
         assert_eq!(other["candidate_times"]["calls"], json!(5));
         let loaded = gateway.admin_get("/contracts").await;
         assert_eq!(loaded["contracts"].as_array().map(Vec::len), Some(1), "nothing is loaded by it: {loaded}");
+        let events = gateway.export("intent=auto.book_ac_service&since_ms=0").await;
+        // What it compiles, it compiles beside the runtime.
+        tokio::task::spawn_blocking(move || compare_where_no_gateway_is(&events)).await.expect("no panic");
     }
+}
+
+/// Takes receipts as they were exported, and compares the two contracts on them.
+fn compare_where_no_gateway_is(events: &str) {
+    let data = |name: &str| {
+        let start = format!("event: {name}\ndata: ");
+        events.split("\n\n").filter_map(|event| event.strip_prefix(&start)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let receipts = data("receipt");
+    let summary: Value = serde_json::from_str(&data("summary")[0]).expect("JSON");
+    assert_eq!((receipts.len(), &summary["receipts"], &summary["left_out"]), (6, &json!(6), &json!([])), "{summary}");
+    let asked = request().to_string();
+    for gone in ["Bengaluru", "blows warm air", "12.9716", "77.5946"] {
+        assert!(
+            asked.contains(gone) && receipts.iter().all(|receipt| !receipt.contains(gone)),
+            "{gone}: {}",
+            receipts[0]
+        );
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, shown, other) =
+        (folder.path().join("r.jsonl"), folder.path().join("a.wasm"), folder.path().join("b.wasm"));
+    let heading = serde_json::to_string(&Heading::new(IntentId::parse("auto.book_ac_service").expect("an intent")))
+        .expect("JSON");
+    std::fs::write(&file, [vec![heading], receipts].concat().join("\n")).expect("written");
+    std::fs::write(&shown, component(ac_contract())).expect("written");
+    std::fs::write(&other, component(safety_first_contract())).expect("written");
+    let open = |path| Subject::open(path, Compiler::in_this_process()).expect("it is read");
+    let (shown, other) = (open(&shown), open(&other));
+    let same = run_on_file(&shown, None, &file, &Arc::default()).expect("compared");
+    assert_eq!((same.receipts, same.same, same.different), (6, 6, 0), "{same:?}");
+    let differs = run_on_file(&other, Some(&shown), &file, &Arc::default()).expect("compared");
+    assert_eq!((differs.receipts, differs.different), (6, 6), "{differs:?}");
 }

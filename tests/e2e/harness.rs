@@ -413,11 +413,20 @@ impl Gateway {
 
     /// Has a component compared, or what the query names; the events of the answer.
     pub(crate) async fn compare(&self, component: Option<Vec<u8>>, query: &str) -> String {
-        let url = format!("{}/api/v1/admin/contracts/compare?{query}", self.server.url);
-        let mut request = self.client.post(url).bearer_auth(&self.admin);
+        let mut request = self.client.post(format!("{}/api/v1/admin/contracts/compare?{query}", self.server.url));
         if let Some(component) = component {
             request = request.header("content-type", "application/wasm").body(component);
         }
+        self.hear(request).await
+    }
+
+    /// The events of an export of receipts.
+    pub(crate) async fn export(&self, query: &str) -> String {
+        self.hear(self.client.post(format!("{}/api/v1/admin/receipts/export?{query}", self.server.url))).await
+    }
+
+    async fn hear(&self, request: reqwest::RequestBuilder) -> String {
+        let request = request.bearer_auth(&self.admin);
         let answer = request.send().await.expect("an answer");
         let status = answer.status();
         let text = answer.text().await.expect("a text");

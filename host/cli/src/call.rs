@@ -18,8 +18,9 @@ use crate::ask::{AskArgs, tell};
 use crate::client::JSON;
 use crate::files;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, usage};
-use crate::search::{parse_intent, parse_user};
+use crate::search::parse_user;
 use crate::terminal::{Palette, Tone, harmless, pairs};
+use crate::values::parse_intent;
 
 /// Longest name of a tool, characters: it goes into a path.
 const TOOL_MAX_CHARS: usize = 128;

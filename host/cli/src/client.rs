@@ -298,10 +298,16 @@ impl Gateway {
             let refusal = read_refusal(response.status(), &String::from_utf8_lossy(&answer));
             return Err(GatewayError::Refused(Box::new(refusal)));
         }
-        let limited = response.body_mut().as_reader().take(ANSWER_MAX_BYTES);
-        let (mut name, mut data) = (String::new(), String::new());
-        for line in BufReader::new(limited).lines() {
-            let line = line.map_err(|cause| no_answer(cause.into()))?;
+        let mut answer = BufReader::new(response.body_mut().as_reader());
+        let (mut name, mut data, mut line) = (String::new(), String::new(), String::new());
+        loop {
+            line.clear();
+            let read = (&mut answer).take(ANSWER_MAX_BYTES).read_line(&mut line);
+            if read.map_err(|cause| no_answer(cause.into()))? == 0 {
+                break;
+            }
+            // A line that is cut off is of no event, and its rest begins none.
+            let line = line.trim_end_matches(['\n', '\r']);
             if let Some(named) = line.strip_prefix("event: ") {
                 named.clone_into(&mut name);
             } else if let Some(more) = line.strip_prefix("data: ") {

@@ -37,6 +37,7 @@ mod store_size;
 mod terminal;
 mod token;
 mod user;
+mod values;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

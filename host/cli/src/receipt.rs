@@ -3,21 +3,30 @@
 //! What a command prints for people leaves out the request's arguments and the options, which may be personal data and
 //! are long besides; `--json` prints the gateway's own answer, byte for byte.
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_api::intents::ContractVersion;
+use intent_gateway_compare::{CodeCount, ExportSummary};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
+use intent_gateway_kit::compare::Heading;
 use intent_gateway_routing::replay::Difference;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::value::RawValue;
 
 use crate::ask::{AskArgs, tell};
-use crate::outcome::{CommandError, Verdict, exit_code};
+use crate::client::GatewayError;
+use crate::outcome::{CommandError, Verdict, exit_code, usage};
 use crate::terminal::{Palette, Tone, harmless, pairs, table};
+use crate::values::{parse_intent, parse_span};
 
 /// Where a gateway has its receipts.
 const RECEIPTS: &str = "/api/v1/admin/receipts";
@@ -45,6 +54,33 @@ pub(crate) enum ReceiptCommand {
         Example:\n  intent-gateway receipt replay rank_0f1e2d3c4b5a69788796a5b4"
     )]
     Replay(ReceiptArgs),
+    /// Write the receipts of an intent to a file, without the people whose rankings they are.
+    #[command(
+        after_help = "For authors of contracts, who compare versions with it where no gateway is: `plugin compare`. What of a \
+        request fewer than five users have given is replaced, and receipts that are not ranked so any more are left out \
+        (docs/compare.md).\n\n\
+        Exit codes: 0 receipts were written, 1 there was none to write.\n\n\
+        Example:\n  intent-gateway receipt export auto.book_ac_service --since 7d --out receipts.jsonl"
+    )]
+    Export(ExportArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// The intent.
+    #[arg(value_name = "INTENT", value_parser = parse_intent)]
+    intent: IntentId,
+    /// How far to look back: `7d`, `12h`.
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_span)]
+    since: Duration,
+    /// At most so many receipts, the latest.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    limit: u64,
+    /// The file to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    #[command(flatten)]
+    common: AskArgs,
 }
 
 #[derive(Args, Debug)]
@@ -87,6 +123,7 @@ pub(crate) fn run(command: &ReceiptCommand) -> ExitCode {
         ReceiptCommand::List(arguments) => list(arguments),
         ReceiptCommand::Show(arguments) => show(arguments),
         ReceiptCommand::Replay(arguments) => replay(arguments),
+        ReceiptCommand::Export(arguments) => export(arguments),
     })
 }
 
@@ -113,6 +150,49 @@ fn replay(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     let answer = common.open()?.post(&format!("{RECEIPTS}/{receipt}/replay"), None);
     let replayed = tell(answer, common.json, |replayed| show_replay(replayed, Palette::of_stdout()))?;
     Ok(Verdict::of(replayed.same))
+}
+
+/// Writes beside the file, and puts it in its place when all is there.
+fn export(arguments: &ExportArgs) -> Result<Verdict, CommandError> {
+    let ExportArgs { intent, since, limit, out, common } = arguments;
+    let gateway = common.open()?;
+    let since = SystemTime::now().checked_sub(*since).unwrap_or(SystemTime::UNIX_EPOCH);
+    let since_ms = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let path = format!("{RECEIPTS}/export?intent={intent}&since_ms={since_ms}&limit={limit}");
+    let unwritable =
+        |cause: std::io::Error| usage(anyhow::Error::new(cause).context(format!("cannot write {}", out.display())));
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(unwritable)?;
+    let mut written = serde_json::to_writer(&mut file, &Heading::new(intent.clone())).map_err(std::io::Error::from);
+    let summary = gateway.hear(&path, None, |event, data| match event {
+        "receipt" if written.is_ok() => {
+            // What is written on one line has no other within.
+            written = write!(file, "\n{}", data.replace('\n', " "));
+            None
+        }
+        "summary" => Some(gateway.parse_event::<Box<RawValue>>(&path, data)),
+        "error" | "end" => Some(Err(GatewayError::refused_in_stream(data))),
+        _ => None,
+    });
+    if summary.is_ok() {
+        written = written.and_then(|()| writeln!(file)).and_then(|()| file.flush());
+        written.map_err(unwritable)?;
+        file.persist(out).map_err(|error| unwritable(error.error))?;
+    }
+    let summary = tell(summary, common.json, |summary| show_export(summary, out))?;
+    Ok(Verdict::of(summary.receipts > 0))
+}
+
+fn show_export(summary: &ExportSummary, out: &Path) -> String {
+    let ExportSummary { receipts, changed, left_out } = summary;
+    let left: Vec<String> =
+        left_out.iter().map(|CodeCount { code, count }| format!("{count} {}", harmless(code))).collect();
+    let left = if left.is_empty() { "none".to_owned() } else { left.join(", ") };
+    pairs(&[
+        ("written", format!("{receipts} receipts, to {}", out.display())),
+        ("ranked otherwise", format!("{changed}, for what was replaced had a part in it")),
+        ("left out", left),
+    ])
 }
 
 /// A receipt without what the user and the partners said.

@@ -14,6 +14,7 @@
 //! | what is told of it | `report` |
 //! | how many receipts are compared beside everything else | `run` |
 //! | who may compare what, and when | `service` |
+//! | receipts for authors, without the people whose they are | `export` |
 //! | what of live traffic is compared while a candidate is tried out | `shadow` |
 //!
 //! Not here: where receipts are kept, the threads, and how a report looks to a person.
@@ -22,6 +23,7 @@ mod budget;
 mod difference;
 mod distribution;
 mod embedded;
+mod export;
 mod judged;
 mod report;
 mod run;
@@ -36,6 +38,7 @@ mod tests;
 pub use budget::{BudgetReport, DifferenceBudget, InvalidBudget, Outside};
 pub use distribution::Distribution;
 pub use embedded::{BUDGET_SECTION, read_budget, with_budget};
+pub use export::{ExportError, ExportEvent, ExportOrder, ExportSummary, Exports, USERS_MIN};
 pub use judged::{Judged, Ranking};
 pub use report::{
     BaselineName, CallTimes, CodeCount, ComparedVersion, ComparisonReport, Example, ExampleRow, PartnerShare,

@@ -12,7 +12,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{About, CallContext};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, Evidence, Workers};
-use intent_gateway_domain::receipt::{Receipt, ReceiptsBack};
+use intent_gateway_domain::receipt::{MarkedReceipt, Receipt, ReceiptsBack};
 use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
@@ -27,7 +27,7 @@ const PAGES_WAITING: usize = 2;
 /// Where receipts come from, page by page.
 pub trait ReceiptSource: Send + Sync {
     /// The next page; none after the last.
-    fn next(&self) -> BoxFuture<'_, Result<Option<Vec<Receipt>>, StoreError>>;
+    fn next(&self) -> BoxFuture<'_, Result<Option<Vec<MarkedReceipt>>, StoreError>>;
 }
 
 /// What a candidate is compared with.
@@ -168,7 +168,8 @@ impl Comparer {
     }
 }
 
-async fn check_request(contract: &dyn Contract, receipt: &Receipt) -> Result<Box<RawValue>, Judged> {
+/// What becomes of a receipt's arguments as a request.
+pub(crate) async fn check_request(contract: &dyn Contract, receipt: &Receipt) -> Result<Box<RawValue>, Judged> {
     let context = CallContext { request_id: receipt.request_id.clone(), now: receipt.at_ms };
     let tool = contract.descriptor().search.tool.clone();
     let checked = contract.check_request(&context, &tool, receipt.arguments.get(), About::default()).await;
@@ -181,6 +182,21 @@ struct Stop(Arc<AtomicBool>);
 impl Drop for Stop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The turn of the one who may, given back on drop.
+pub(crate) struct Turn(Arc<AtomicBool>);
+
+impl Turn {
+    pub(crate) fn take(is_taken: &Arc<AtomicBool>) -> Option<Self> {
+        (!is_taken.swap(true, Ordering::AcqRel)).then(|| Self(is_taken.clone()))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -235,18 +251,24 @@ pub async fn run(
 }
 
 /// Reads here, where the store is used, and not on the threads of workers.
-async fn read_pages(source: &dyn ReceiptSource, mut pages: mpsc::Sender<Vec<Receipt>>) -> Result<(), StoreError> {
+async fn read_pages(source: &dyn ReceiptSource, mut pages: mpsc::Sender<Vec<MarkedReceipt>>) -> Result<(), StoreError> {
     while let Some(page) = source.next().await? {
-        if poll_fn(|context| pages.poll_ready(context)).await.is_err() || pages.start_send(page).is_err() {
+        if send(&mut pages, page).await.is_err() {
             break;
         }
     }
     Ok(())
 }
 
+/// Waits until there is room.
+pub(crate) async fn send<T>(to: &mut mpsc::Sender<T>, item: T) -> Result<(), mpsc::SendError> {
+    poll_fn(|context| to.poll_ready(context)).await?;
+    to.start_send(item)
+}
+
 async fn take_pages(
     comparer: &Comparer,
-    pages: &futures_util::lock::Mutex<Receiver<Vec<Receipt>>>,
+    pages: &futures_util::lock::Mutex<Receiver<Vec<MarkedReceipt>>>,
     workers: &dyn Workers,
     progress: &Progress,
     is_over: &AtomicBool,
@@ -254,7 +276,7 @@ async fn take_pages(
 ) {
     while !is_over.load(Ordering::Relaxed) {
         let Some(page) = pages.lock().await.next().await else { break };
-        for receipt in page {
+        for MarkedReceipt { receipt, .. } in page {
             if is_over.load(Ordering::Relaxed) {
                 break;
             }
@@ -293,7 +315,7 @@ impl KeptReceipts {
 }
 
 impl ReceiptSource for KeptReceipts {
-    fn next(&self) -> BoxFuture<'_, Result<Option<Vec<Receipt>>, StoreError>> {
+    fn next(&self) -> BoxFuture<'_, Result<Option<Vec<MarkedReceipt>>, StoreError>> {
         Box::pin(async move {
             let mut place = self.place.lock().await;
             while !place.is_over && place.left > 0 {

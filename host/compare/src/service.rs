@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use intent_gateway_domain::versions::{ContractAdminError, Origin};
 use crate::budget::{DifferenceBudget, InvalidBudget};
 use crate::embedded::read_budget;
 use crate::report::ComparisonReport;
-use crate::run::{Baseline, Comparer, KeptReceipts, Progress, RunError, run};
+use crate::run::{Baseline, Comparer, KeptReceipts, Progress, RunError, Turn, run};
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -98,21 +98,6 @@ pub struct Comparisons {
     /// What a call may take that serves somebody.
     deadline: Duration,
     is_under_way: Arc<AtomicBool>,
-}
-
-/// The turn of the one comparison, given back on drop.
-struct Turn(Arc<AtomicBool>);
-
-impl Turn {
-    fn take(is_taken: &Arc<AtomicBool>) -> Option<Self> {
-        (!is_taken.swap(true, Ordering::AcqRel)).then(|| Self(is_taken.clone()))
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
-    }
 }
 
 impl Comparisons {

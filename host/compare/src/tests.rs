@@ -1,5 +1,6 @@
 //! Whole comparisons over receipts that are made up, by contracts that are functions.
 
+mod export;
 mod shadow;
 
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::clock::Timestamp;
 use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, PastOrder, Payload, RankedOption};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
-use crate::vault::hex;
+use crate::vault::{Mark, hex};
 
 /// Rankings of one request and intent that a report is compared with: the latest. A request may be searched for again.
 pub const RANKINGS_OF_REQUEST_MAX: u32 = 3;
@@ -91,11 +91,19 @@ impl KeptReceipt {
     }
 }
 
+/// A receipt, and whose ranking it is.
+#[derive(Clone, Debug)]
+pub struct MarkedReceipt {
+    pub receipt: Receipt,
+    /// The user's mark; none where the search named nobody.
+    pub user: Option<Mark>,
+}
+
 /// Receipts of an intent, from one back.
 #[derive(Debug, Default)]
 pub struct ReceiptsBack {
     /// The one that was kept last first.
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<MarkedReceipt>,
     /// Where the next page begins; none after the last one.
     pub next: Option<u64>,
 }

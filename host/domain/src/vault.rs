@@ -86,6 +86,12 @@ impl fmt::Debug for Sealed {
 pub struct Mark(String);
 
 impl Mark {
+    /// One that was kept as text.
+    #[must_use]
+    pub fn from_kept(text: String) -> Self {
+        Self(text)
+    }
+
     /// As text, for a record that is kept under its mark.
     #[must_use]
     pub fn as_str(&self) -> &str {

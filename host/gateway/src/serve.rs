@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use intent_gateway_catalogue::{Catalogue, CatalogueSetup, CataloguedContracts};
-use intent_gateway_compare::{Comparisons, Shadow, ShadowedJournal};
+use intent_gateway_compare::{Comparisons, Exports, Shadow, ShadowedJournal};
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::clock::watch::WatchedClock;
@@ -464,6 +464,12 @@ fn parts(
             store.clone(),
             Arc::new(WorkerThreads::beside_serving()),
             config.sandbox.deadline(),
+        )),
+        exports: Arc::new(Exports::new(
+            contracts.clone(),
+            store.clone(),
+            Arc::new(WorkerThreads::beside_serving()),
+            keys.vault(),
         )),
         faults: Arc::new(fault_desk(&store, &keys, &clock)),
         user_records: Arc::new(UserRecords {

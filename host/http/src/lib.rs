@@ -46,7 +46,7 @@ use std::time::Duration;
 use axum::middleware::from_fn_with_state;
 use axum::{Extension, Router};
 use bytes::Bytes;
-use intent_gateway_compare::Comparisons;
+use intent_gateway_compare::{Comparisons, Exports};
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::Anchors;
 use intent_gateway_domain::fair_slots::FairSlots;
@@ -147,6 +147,7 @@ pub struct AppState {
     pub evidence: Arc<dyn Evidence>,
     /// Versions of contracts against each other.
     pub comparisons: Arc<Comparisons>,
+    pub exports: Arc<Exports>,
     /// What of contracts is revoked.
     pub revocations: Arc<dyn RevocationDesk>,
     /// Versions that reach everybody step by step.
@@ -203,6 +204,7 @@ pub(crate) struct App {
     pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) comparisons: Arc<Comparisons>,
+    pub(crate) exports: Arc<Exports>,
     pub(crate) revocations: Arc<dyn RevocationDesk>,
     pub(crate) rollouts: Arc<dyn RolloutDesk>,
     pub(crate) faults: Arc<FaultDesk>,
@@ -329,6 +331,7 @@ pub fn router(state: AppState) -> Router {
         health: state.health,
         evidence: state.evidence,
         comparisons: state.comparisons,
+        exports: state.exports,
         revocations: state.revocations,
         rollouts: state.rollouts,
         faults: state.faults,

@@ -12,7 +12,7 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, Respon
 
 use intent_gateway_api::approvals::ApprovalBody;
 use intent_gateway_api::contracts::ComparisonProgress;
-use intent_gateway_compare::ComparisonReport;
+use intent_gateway_compare::{ComparisonReport, ExportSummary};
 use intent_gateway_domain::contract::Violation;
 
 use crate::auth::Role;
@@ -56,7 +56,7 @@ const OPEN: [&str; 5] = ["Axes", "ConfirmationRequest", "LicenceBody", "OfficerB
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
-    components(schemas(ComparisonProgress, ComparisonReport, ApprovalBody, ErrorBody, ErrorDetail, Violation)),
+    components(schemas(ComparisonProgress, ComparisonReport, ExportSummary, ApprovalBody, ErrorBody, ErrorDetail, Violation)),
 )]
 struct Base;
 

@@ -21,6 +21,7 @@ pub mod build;
 mod call;
 pub mod cases;
 pub mod check;
+pub mod compare;
 pub mod comparison;
 pub mod docs;
 pub mod fuzz;

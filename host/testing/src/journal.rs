@@ -14,7 +14,7 @@ use intent_gateway_domain::findings::{
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, Journal, ReceiptFate};
-use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX, Receipt, ReceiptsBack};
+use intent_gateway_domain::receipt::{KeptReceipt, MarkedReceipt, RECEIPTS_LOOKED_THROUGH_MAX, Receipt, ReceiptsBack};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::user::User;
 use intent_gateway_domain::user_data::{ErasedEvidence, UserEvidence, UserRanking, ranking_mark};
@@ -201,7 +201,9 @@ impl Evidence for MemoryJournal {
         let erased = self.erased.lock().expect("no test panics in it").clone();
         let admits =
             |receipt: &Receipt| receipt.intent == *intent && receipt.at_ms >= since && !erased.contains(&receipt.id);
-        let receipts = page.into_iter().map(|(_, receipt)| receipt).filter(admits).collect();
+        let users = self.users.lock().expect("no test panics in it");
+        let marked = |receipt: Receipt| MarkedReceipt { user: users.get(&receipt.id).cloned(), receipt };
+        let receipts = page.into_iter().map(|(_, receipt)| receipt).filter(admits).map(marked).collect();
         ready(ReceiptsBack { receipts, next })
     }
 

@@ -254,6 +254,12 @@ async fn state(
         searcher: Arc::new(searcher),
         revocations: catalogue.clone(),
         rollouts: catalogue.clone(),
+        exports: Arc::new(intent_gateway_compare::Exports::new(
+            sandbox.clone(),
+            store.clone(),
+            Arc::new(intent_gateway_sandbox::WorkerThreads::beside_serving()),
+            vault.clone(),
+        )),
         comparisons: Arc::new(intent_gateway_compare::Comparisons::new(
             sandbox.clone(),
             catalogue.clone(),

@@ -377,6 +377,7 @@ async fn assert_real(platform: &Platform, operation: &Operation) {
     let apart = [
         "POST /api/v1/admin/contracts",
         "POST /api/v1/admin/contracts/compare",
+        "POST /api/v1/admin/receipts/export",
         "DELETE /api/v1/admin/intents/{intent}",
         "DELETE /api/v1/admin/intents/{intent}/coming",
         "POST /api/v1/admin/intents/{intent}/rollout",

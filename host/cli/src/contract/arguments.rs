@@ -12,6 +12,7 @@ use intent_gateway_signing::KeyId;
 
 use super::select::ContractName;
 use crate::ask::AskArgs;
+use crate::values::{parse_intent, parse_span};
 
 /// Faults of one page that may be asked for.
 const PAGE_MAX: i64 = 500;
@@ -309,16 +310,4 @@ fn parse_policy(text: &str) -> Result<ReleasePolicy, String> {
         "manual" => Ok(ReleasePolicy::Manual),
         _ => Err("expected auto or manual".to_owned()),
     }
-}
-
-/// A time back from now, in days, hours, minutes or seconds.
-fn parse_span(text: &str) -> Result<Duration, String> {
-    let expected = || format!("`{text}` is no time such as `7d` or `12h`");
-    let span: jiff::Span = text.parse().map_err(|_| expected())?;
-    let time = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| expected())?;
-    Duration::try_from(time).map_err(|_| expected())
-}
-
-fn parse_intent(text: &str) -> Result<IntentId, String> {
-    IntentId::parse(text).map_err(|error| error.to_string())
 }

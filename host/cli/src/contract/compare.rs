@@ -55,16 +55,21 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<Verdict, CommandError> {
     });
     shown.end();
     let report = tell(report, ask.json, comparison_text)?;
+    end(&report, html.as_deref())
+}
+
+/// Writes the page of a comparison where one is wanted, and says what comes of it.
+pub(crate) fn end(report: &ComparisonReport, html: Option<&Path>) -> Result<Verdict, CommandError> {
     if let Some(file) = html {
-        let page = comparison::html(&report).map_err(fail)?;
+        let page = comparison::html(report).map_err(fail)?;
         std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display())).map_err(usage)?;
         complain(&format!("the page is in {}", file.display()));
     }
-    Ok(Verdict::of(comparison::is_clean(&report)))
+    Ok(Verdict::of(comparison::is_clean(report)))
 }
 
 /// Texts in it come from partners and contracts.
-fn comparison_text(report: &ComparisonReport) -> String {
+pub(crate) fn comparison_text(report: &ComparisonReport) -> String {
     comparison::text(report).lines().map(harmless).collect::<Vec<_>>().join("\n")
 }
 

@@ -12,7 +12,7 @@
 //! Not here: writing contracts, which is `plugin`.
 
 mod arguments;
-mod compare;
+pub(crate) mod compare;
 mod faults;
 mod revoke;
 mod rollout;

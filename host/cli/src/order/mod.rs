@@ -18,7 +18,8 @@ use crate::access::{is_orchestrators, parse_partner};
 use crate::ask::{AskArgs, refuse, tell};
 use crate::client::Gateway;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, usage};
-use crate::search::{parse_intent, parse_user};
+use crate::search::parse_user;
+use crate::values::parse_intent;
 
 /// Where the platform team finds orders.
 const OF_TEAM: &str = "/api/v1/admin/orders";

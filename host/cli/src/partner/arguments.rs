@@ -10,6 +10,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use super::document::DocumentCommand;
 use crate::access::{GatewayArgs, parse_partner};
 use crate::order::{FilterArgs, parse_text};
+use crate::values::parse_intent;
 
 /// Accounts or reviews of one page that may be asked for.
 const PAGE_MAX: i64 = 500;
@@ -419,10 +420,6 @@ pub(crate) struct RejectArgs {
     pub(crate) notes: String,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-fn parse_intent(text: &str) -> Result<IntentId, String> {
-    IntentId::parse(text).map_err(|error| error.to_string())
 }
 
 /// A rule's code goes into a query.

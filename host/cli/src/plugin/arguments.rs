@@ -8,6 +8,7 @@ use intent_gateway_domain::id::IntentId;
 use intent_gateway_signing::PublicKey;
 
 use crate::access::GatewayArgs;
+use crate::values::parse_intent;
 
 /// Longest fuzz or bench that may be asked for, seconds.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -66,6 +67,16 @@ pub(crate) enum PluginCommand {
         Example:\n  intent-gateway plugin verify plumber.wasm --key ed25519:GU9h4f3cHiVu3WzrYyfKLZtg1PLQbgBGFVQNFTANDVE="
     )]
     Verify(VerifyArgs),
+    /// Show what a component would have made of receipts in a file, without any gateway.
+    #[command(
+        after_help = "FILE is what `receipt export` writes. Compared is with what was shown, or with what the component behind \
+        --against makes of it (docs/compare.md).\n\n\
+        Exit codes: 0 nothing is wrong, 1 the candidate fails, or something differs that its difference budget does not \
+        announce.\n\n\
+        Examples:\n  intent-gateway plugin compare new.wasm --receipts receipts.jsonl\n  \
+        intent-gateway plugin compare new.wasm --receipts receipts.jsonl --against old.wasm --html comparison.html"
+    )]
+    Compare(CompareArgs),
     /// Make a call again in which a contract failed, and show what comes of it now.
     #[command(
         after_help = "FILE is a fault as `contract failures --save` writes it, or an input as `plugin check` does.\n\n\
@@ -198,6 +209,25 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// The component.
+    #[arg(value_name = "CANDIDATE")]
+    pub(crate) candidate: PathBuf,
+    /// The receipts.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) receipts: PathBuf,
+    /// Compare with what this component makes of them, in place of what was shown.
+    #[arg(long, value_name = "BASELINE")]
+    pub(crate) against: Option<PathBuf>,
+    /// Write the report as one page of HTML, with plots, to this file.
+    #[arg(long, value_name = "PAGE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
     /// The call, with what it was given.
     #[arg(value_name = "FILE")]
@@ -208,10 +238,6 @@ pub(crate) struct ReplayArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-fn parse_intent(text: &str) -> Result<IntentId, String> {
-    IntentId::parse(text).map_err(|error| error.to_string())
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod cases;
+mod compare;
 mod remote;
 mod sign;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(command: &PluginCommand) -> ExitCode {
         PluginCommand::Keygen(arguments) => sign::make_key(arguments),
         PluginCommand::Sign(arguments) => sign::sign_one(arguments),
         PluginCommand::Verify(arguments) => sign::verify_one(arguments),
+        PluginCommand::Compare(arguments) => compare::run(arguments),
         PluginCommand::Replay(arguments) => replay_one(arguments),
     };
     exit_code(outcome)

@@ -29,6 +29,7 @@ use crate::ask::{AskArgs, tell};
 use crate::client::{Gateway, GatewayError, JSON};
 use crate::outcome::{CommandError, Verdict, exit_code, fail, usage};
 use crate::terminal::Palette;
+use crate::values::parse_intent;
 use crate::{files, print};
 
 #[derive(Args, Debug)]
@@ -61,10 +62,6 @@ struct RequestArgs {
     /// Ask with the sample that the live contract brings.
     #[arg(long)]
     sample: bool,
-}
-
-pub(crate) fn parse_intent(text: &str) -> Result<IntentId, String> {
-    IntentId::parse(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn parse_user(text: &str) -> Result<Pseudonym, String> {

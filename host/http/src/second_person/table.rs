@@ -54,7 +54,7 @@ const fn row(method: Method, route: &'static str, when: When, what: &'static str
 }
 
 #[rustfmt::skip]
-pub(crate) static OPERATIONS: [Operation; 43] = [
+pub(crate) static OPERATIONS: [Operation; 44] = [
     row(Method::POST, "/api/v1/admin/approvals/{approval}/approve", Never, "is what the second person does"),
     row(Method::POST, "/api/v1/admin/approvals/{approval}/refuse", Never, "what was refused can be asked for again"),
     row(Method::POST, "/api/v1/admin/contracts", Forced, "makes a version live that takes values out"),
@@ -69,6 +69,7 @@ pub(crate) static OPERATIONS: [Operation; 43] = [
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/correction", Always, "corrects an entry of the ledger"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/reversal", Always, "takes an entry of the ledger back"),
     row(Method::POST, "/api/v1/admin/partners/{partner}/strikes", Never, "a strike ends by itself, the suspension after three is lifted"),
+    row(Method::POST, "/api/v1/admin/receipts/export", Never, "changes nothing"),
     row(Method::POST, "/api/v1/admin/receipts/{receipt}/replay", Never, "changes nothing"),
     row(Method::POST, "/api/v1/admin/reviews/{review}/decision", Rejection, "rejects a review"),
     row(Method::POST, "/api/v1/business/tier1/accounts/{account_id}/documents", Never, "the document is deleted again"),

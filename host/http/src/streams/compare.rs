@@ -39,7 +39,7 @@ use crate::wire::SMALL_BYTES;
 /// How often it is told how far a comparison is.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Receipts that are looked back for where nothing is said.
-const SINCE_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+pub(super) const SINCE_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Receipts of one comparison, at most, and where nothing is said.
 const LIMIT_MAX: u64 = 10_000_000;
 const LIMIT: u64 = 1_000_000;
@@ -52,7 +52,7 @@ const COMPARISON_UNDER_WAY: &str = "COMPARISON_UNDER_WAY";
 /// The difference budget of a component cannot be read.
 const BUDGET_INVALID: &str = "BUDGET_INVALID";
 
-pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(compare_versions))
 }
 
@@ -157,14 +157,8 @@ impl Telling {
                 Some(([report, event::end(None, Ending::Of(End::Complete))].concat().into(), self))
             }
             Either::Left((Err(error), _)) => {
-                let refusal = match &error {
-                    RunError::Store(error) => Refusal::from(error.trouble()),
-                    RunError::WorkersLost(_) => Refusal::new(Code::InternalError),
-                };
-                let refusal = refusal.internal(chain(&error));
                 tracing::error!(error = chain(&error), "a comparison came to no end");
-                let error = event::event("error", None, &refusal.body(self.request_id.as_str()), SMALL_BYTES);
-                Some(([error, event::end(None, Ending::Of(End::Failed))].concat().into(), self))
+                Some((refuse_ended(&error, &self.request_id), self))
             }
             Either::Right(((), running)) => {
                 self.running = Some(running);
@@ -178,6 +172,17 @@ impl Telling {
             }
         }
     }
+}
+
+/// The last events of a stream whose work came to no end.
+pub(super) fn refuse_ended(error: &RunError, request_id: &RequestId) -> Bytes {
+    let refusal = match error {
+        RunError::Store(error) => Refusal::from(error.trouble()),
+        RunError::WorkersLost(_) => Refusal::new(Code::InternalError),
+    };
+    let refusal = refusal.internal(chain(error));
+    let error = event::event("error", None, &refusal.body(request_id.as_str()), SMALL_BYTES);
+    [error, event::end(None, Ending::Of(End::Failed))].concat().into()
 }
 
 fn invalid() -> Refusal {

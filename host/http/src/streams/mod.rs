@@ -1,5 +1,6 @@
 //! Answers that come in pieces, as server-sent events (WHATWG HTML, 9.2): following an order, a search that shows what it has
-//! while it waits for the rest, the changes of an orchestrator's orders, and how far a comparison of versions is.
+//! while it waits for the rest, the changes of an orchestrator's orders, how far a comparison of versions is, and an
+//! export of receipts.
 //!
 //! Nothing here piles up: an event is written when the reader takes it and not before, and a reader that takes none has its
 //! connection closed as an idle one is. What each event holds is described in `docs/streams.md`.
@@ -7,6 +8,7 @@
 mod body;
 mod compare;
 mod event;
+mod export;
 mod follow;
 mod orders;
 mod search;
@@ -21,10 +23,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_routing::following::Following;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use utoipa_axum::router::OpenApiRouter;
 
+use crate::App;
 use crate::error::{Code, Refusal};
 
-pub(crate) use self::compare::routes as team_routes;
 pub(crate) use self::follow::routes;
 pub(crate) use self::orders::order_changes;
 pub(crate) use self::search::search;
@@ -35,6 +38,11 @@ pub(crate) const EVENTS: &str = "text/event-stream";
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// What is looked at of an `Accept` header, bytes.
 const ACCEPT_MAX_BYTES: usize = 1_024;
+
+/// The streams of the platform team.
+pub(crate) fn team_routes() -> OpenApiRouter<Arc<App>> {
+    compare::routes().merge(export::routes())
+}
 
 /// What the streams work on.
 pub struct Streams {

@@ -161,3 +161,36 @@ async fn a_key_or_a_component_is_revoked_once_and_for_a_reason() {
     let revoked = &listed["revocations"][0];
     assert_eq!((&revoked["key"], &revoked["component"]), (&json!("0011223344556677"), &Value::Null));
 }
+
+#[tokio::test]
+async fn receipts_are_exported_without_their_people() {
+    const EXPORT: &str = "/api/v1/admin/receipts/export";
+    let gateway = Gateway::new().await;
+    let search = Ask::json("/api/v1/intents/test.find_things/search", json!({ "request_id": "r-of-asha" }).to_string());
+    let receipt = gateway.call(search.role(Role::Orchestrator)).await.json()["receipt"].clone();
+    let export = async |query: &str, role: Role| {
+        gateway.call(Ask::new(Method::POST, &format!("{EXPORT}{query}")).role(role)).await
+    };
+    let answer = export("?intent=test.find_things&since_ms=0", Role::Admin).await;
+    assert_eq!(
+        (answer.status.as_u16(), &answer.headers["content-type"]),
+        (200, &"text/event-stream".parse().expect("a value"))
+    );
+    let text = answer.text();
+    let [exported] = &events(text, "receipt")[..] else { panic!("one receipt: {text}") };
+    assert_eq!(exported["intent"], json!("test.find_things"));
+    assert_ne!(exported["id"], receipt);
+    assert!(!text.contains("r-of-asha"), "{text}");
+    assert_eq!(events(text, "counted"), [json!({ "receipts": 1 })]);
+    assert_eq!(events(text, "summary"), [json!({ "receipts": 1, "changed": 0, "left_out": [] })]);
+    assert_eq!(events(text, "end"), [json!({ "reason": "complete", "resume": false })]);
+    let noted = gateway.accesses.take_all();
+    let exported = noted.iter().find(|entry| entry.action == "receipts.exported").expect("it is noted");
+    assert!(exported.detail.to_string().contains("at most 10000 since 0"), "{:?}", exported.detail);
+    for bad in ["", "?intent=x", "?intent=test.find_things&limit=0", "?intent=test.find_things&other=1"] {
+        assert_eq!(export(bad, Role::Admin).await.refusal(), refused(400, "INVALID_REQUEST"), "{bad}");
+    }
+    for role in [Role::Orchestrator, Role::Partner] {
+        assert_eq!(export("?intent=test.find_things", role).await.refusal(), refused(403, "FORBIDDEN"));
+    }
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use http::Method;
 use http_body_util::BodyExt as _;
-use intent_gateway_compare::Comparisons;
+use intent_gateway_compare::{Comparisons, Exports};
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::error::CallFailure;
@@ -330,6 +330,12 @@ impl Gateway {
             admin: admin.clone(),
             revocations: admin.clone(),
             rollouts: Arc::new(FakeRollouts),
+            exports: Arc::new(Exports::new(
+                contracts_of_all.clone(),
+                evidence.clone(),
+                Arc::new(OnThisThread),
+                vault.clone(),
+            )),
             comparisons: Arc::new(Comparisons::new(
                 contracts_of_all,
                 admin.clone(),

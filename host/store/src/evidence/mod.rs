@@ -38,7 +38,7 @@ pub(crate) use receipt::{ReceiptRows, read_bookable_until, read_quoted, read_sho
 
 /// The columns of receipts.
 pub(crate) mod receipt_columns {
-    pub(crate) use super::receipt::{AT_MS, columns, part_columns};
+    pub(crate) use super::receipt::{AT_MS, USER, columns, part_columns};
 }
 
 /// Findings and identifiers of one answer, at most, whatever the caller asks for.

@@ -20,8 +20,7 @@ use super::{keepable_name, time};
 use crate::error::{Cause, EngineError};
 use crate::value::{Row, Value};
 
-/// The columns of a receipt, in the order in which [`receipt`] reads them; [`rows`] gives them without the number. Whose it is,
-/// `user` reads.
+/// The columns of a receipt, in the order in which [`receipt`] reads them; [`rows`] gives them without the number.
 macro_rules! columns {
     () => {
         "number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark"
@@ -37,6 +36,8 @@ macro_rules! part_columns {
 }
 pub(crate) use part_columns;
 
+/// Where the user's mark stands among a receipt's columns.
+pub(crate) const USER: usize = 9;
 /// Where the time stands in [`ReceiptRows::header`].
 pub(crate) const AT_MS: usize = 1;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::receipt::{
-    KeptReceipt, QuotedOptions, RANKINGS_OF_REQUEST_MAX, RECEIPTS_LOOKED_THROUGH_MAX, Receipt, ReceiptsBack,
+    KeptReceipt, MarkedReceipt, QuotedOptions, RANKINGS_OF_REQUEST_MAX, RECEIPTS_LOOKED_THROUGH_MAX, ReceiptsBack,
 };
 use intent_gateway_domain::user_data::UserRanking;
 use intent_gateway_domain::vault::Mark;
@@ -21,7 +21,7 @@ use super::statements::{OF_ALL, OF_FILE, Place, Whole, put_together};
 use super::{FILE, files_of_kept, first_number, kept};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::evidence::{keepable_name, read_quoted, read_shown, receipt};
+use crate::evidence::{keepable_name, read_quoted, read_shown, receipt, receipt_columns};
 use crate::records::SqlStore;
 use crate::sqlite::{Batch, OpenSegments, Sqlite};
 use crate::value::{Column, Row, Value};
@@ -213,7 +213,7 @@ impl SqlStore {
                 let mut receipts = Vec::new();
                 for whole in &found {
                     if admits(whole)? {
-                        receipts.extend(readable_receipt(whole));
+                        receipts.extend(readable_receipt(whole)?);
                     }
                 }
                 return Ok(ReceiptsBack { receipts, next });
@@ -313,15 +313,16 @@ impl SqlStore {
     }
 }
 
-/// A receipt that is not erased. One that is damaged keeps nobody from reading the others.
-fn readable_receipt(Whole { header, parts }: &Whole) -> Option<Receipt> {
-    match receipt(header, parts) {
-        Ok(kept) => kept.whole(),
+/// A receipt that is not erased, and whose it is. One that is damaged keeps nobody from reading the others.
+fn readable_receipt(Whole { header, parts }: &Whole) -> Result<Option<MarkedReceipt>, EngineError> {
+    let user = header.optional_text(receipt_columns::USER)?.map(Mark::from_kept);
+    Ok(match receipt(header, parts) {
+        Ok(kept) => kept.whole().map(|receipt| MarkedReceipt { receipt, user }),
         Err(error) => {
             tracing::error!(error = &error as &dyn std::error::Error, "a receipt cannot be read");
             None
         }
-    }
+    })
 }
 
 /// What was quoted, out of its row. No report, and none of its batch, waits for ever because a receipt is damaged: it counts as

@@ -73,7 +73,7 @@ async fn read_back(store: &SqlStore, intent: &IntentId, since: Timestamp) -> Vec
     let (mut found, mut before) = (Vec::new(), None);
     loop {
         let page = store.receipts_back(intent, since, before).await.expect("it reads");
-        found.extend(page.receipts.into_iter().map(|receipt| receipt.id));
+        found.extend(page.receipts.into_iter().map(|marked| marked.receipt.id));
         assert!(page.next.is_none_or(|next| before.is_none_or(|before| next < before)), "it goes back");
         before = page.next;
         if before.is_none() {

@@ -1,0 +1,17 @@
+//! Values that several commands take, as they are read.
+
+use std::time::Duration;
+
+use intent_gateway_domain::id::IntentId;
+
+pub(crate) fn parse_intent(text: &str) -> Result<IntentId, String> {
+    IntentId::parse(text).map_err(|error| error.to_string())
+}
+
+/// A time back from now, in days, hours, minutes or seconds.
+pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
+    let expected = || format!("`{text}` is no time such as `7d` or `12h`");
+    let span: jiff::Span = text.parse().map_err(|_| expected())?;
+    let time = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| expected())?;
+    Duration::try_from(time).map_err(|_| expected())
+}
