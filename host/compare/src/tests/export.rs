@@ -53,6 +53,9 @@ fn asked(number: u64, arguments: &Value, contract: &dyn Contract) -> Receipt {
         candidate.json = RawValue::from_string(option.to_string()).expect("JSON");
     }
     receipt.arguments = RawValue::from_string(arguments.to_string()).expect("JSON");
+    receipt.bookable_until_ms = Some(START);
+    let past = json!({"status": "completed", "closed_at_ms": START.as_ms(), "attributes": {"for": arguments["name"]}});
+    receipt.history = vec![serde_json::from_value(past).expect("a past order")];
     receipt.contract = contract.digest();
     receipt.request_id = format!("request-of-{}", arguments["name"].as_str().unwrap_or_default());
     receipt
