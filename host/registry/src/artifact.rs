@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
@@ -40,12 +41,12 @@ pub struct Contract<'a> {
 /// A piece of content on its way.
 pub(crate) struct Blob {
     pub(crate) descriptor: Descriptor,
-    pub(crate) content: Vec<u8>,
+    pub(crate) content: Bytes,
 }
 
 impl Blob {
-    fn new(media_type: &str, content: Vec<u8>) -> Self {
-        Self { descriptor: Descriptor::of(media_type, &content), content }
+    pub(crate) fn new(media_type: &str, content: Vec<u8>) -> Self {
+        Self { descriptor: Descriptor::of(media_type, &content), content: content.into() }
     }
 }
 

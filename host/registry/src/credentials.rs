@@ -122,7 +122,7 @@ impl CredentialFiles {
         for path in &self.paths {
             let Some(content) = read(path)? else { continue };
             for key in keys {
-                if let Some(login) = look_up(path, &content, key)? {
+                if let Some(login) = read_outcome(path, get_credential_from_reader(&content[..], key))? {
                     return Ok(login);
                 }
             }
@@ -165,9 +165,13 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, CredentialError> {
     }
 }
 
-fn look_up(path: &Path, content: &[u8], key: &str) -> Result<Option<Login>, CredentialError> {
+/// What came of looking into a file: a login, none, or an error without what the file or its helper said.
+pub(crate) fn read_outcome(
+    path: &Path,
+    outcome: Result<DockerCredential, CredentialRetrievalError>,
+) -> Result<Option<Login>, CredentialError> {
     let path = || path.to_owned();
-    match get_credential_from_reader(content, key) {
+    match outcome {
         Ok(DockerCredential::UsernamePassword(user, password)) => {
             Ok(Some(Login::Password { user, password: Secret::new(password) }))
         }

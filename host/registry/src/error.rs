@@ -29,6 +29,15 @@ pub enum RegistryError {
         #[source]
         cause: Cause,
     },
+    /// TLS cannot be set up, for example by a file of authorities that cannot be read.
+    #[error("connections to {place} cannot be set up")]
+    Setup {
+        /// Registry.
+        place: String,
+        /// Why.
+        #[source]
+        cause: Cause,
+    },
     /// It took longer than all of it may take.
     #[error("{place} was not done within {seconds} s", seconds = .limit.as_secs_f32())]
     TimedOut {
@@ -172,9 +181,11 @@ impl RegistryError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Name(_) => "NAME_INVALID",
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Busy { .. } | Self::Disk { .. } => {
-                "REGISTRY_UNREACHABLE"
-            }
+            Self::Unreachable { .. }
+            | Self::Setup { .. }
+            | Self::TimedOut { .. }
+            | Self::Busy { .. }
+            | Self::Disk { .. } => "REGISTRY_UNREACHABLE",
             Self::Refused { .. } | Self::Credentials { .. } => "REGISTRY_REFUSED",
             Self::Protocol { .. } => "REGISTRY_INVALID",
             Self::NotFound { .. } => "ARTIFACT_NOT_FOUND",

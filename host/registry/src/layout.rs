@@ -301,7 +301,7 @@ impl Folder {
         let there = self.read_file(folder.as_fd(), &name, "a blob", blob.content.len());
         // What was damaged is written anew.
         match there {
-            Ok(Some(content)) if content == blob.content => Ok(()),
+            Ok(Some(content)) if content == *blob.content => Ok(()),
             _ => self.write_file(folder.as_fd(), &name, &blob.content),
         }
     }

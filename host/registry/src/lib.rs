@@ -18,6 +18,8 @@
 //!
 //! Not here: whether whoever signed is trusted (`intent-gateway-signing`), and when a source is looked at.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod artifact;
 mod credentials;
 mod error;

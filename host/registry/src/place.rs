@@ -102,7 +102,7 @@ impl Registry {
     /// Opens the repository or the layout of a name, whatever its reference is.
     ///
     /// # Errors
-    /// [`RegistryError::Unreachable`] where TLS cannot be set up, for example by a file of authorities that cannot be read.
+    /// [`RegistryError::Setup`], for example where the file of authorities cannot be read.
     pub fn open(name: &ArtifactName, options: &Options) -> Result<Self, RegistryError> {
         let place = match name.location() {
             Location::Layout(path) => Place::Layout(Layout::new(path.clone())),

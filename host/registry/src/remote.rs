@@ -1,6 +1,5 @@
 //! A repository of a registry, by the OCI distribution specification 1.1.
 
-use bytes::Bytes;
 use http::{Method, StatusCode};
 use intent_gateway_domain::digest::Digest;
 use serde::Deserialize;
@@ -105,7 +104,10 @@ impl Remote {
             Err(RegistryError::TooLarge { .. }) => return Err(altered),
             Err(error) => return Err(error),
         };
-        if described.is_of(&content) { Ok(content) } else { Err(altered) }
+        // A large component is compared where no other work of the runtime waits for it.
+        let described = described.clone();
+        let compare = move || if described.is_of(&content) { Ok(content) } else { Err(altered) };
+        tokio::task::spawn_blocking(compare).await.map_err(|error| self.session.transport.unreachable(error))?
     }
 
     /// The tags, without those that stand for lists of signatures.
@@ -208,9 +210,8 @@ impl Remote {
                 return Ok(());
             }
             index.manifests.push(signatures.descriptor.clone());
-            let content = index.to_json()?;
-            let blob = Blob { descriptor: Descriptor::of(INDEX_TYPE, &content), content };
-            self.put_manifest(&blob, &fall_back(subject)).await?;
+            let list = Blob::new(INDEX_TYPE, index.to_json()?);
+            self.put_manifest(&list, &fall_back(subject)).await?;
         }
         let index = self.fall_back_index(subject).await?;
         let is_there = index.manifests.iter().any(|one| one.digest == signatures.descriptor.digest);
@@ -236,7 +237,7 @@ impl Remote {
         url.query_pairs_mut().append_pair("digest", &name);
         let mut put = Ask::new(Method::PUT, url);
         put.content_type = Some("application/octet-stream");
-        put.body = Bytes::copy_from_slice(&blob.content);
+        put.body = blob.content.clone();
         let done = self.session.ask(Action::Push, &put).await?;
         match done.status() {
             StatusCode::CREATED => Ok(()),
@@ -248,7 +249,7 @@ impl Remote {
     async fn put_manifest(&self, manifest: &Blob, at: &Reference) -> Result<bool, RegistryError> {
         let mut put = self.ask(Method::PUT, &format!("manifests/{at}"));
         put.content_type = Some(if manifest.descriptor.media_type == INDEX_TYPE { INDEX_TYPE } else { MANIFEST_TYPE });
-        put.body = Bytes::copy_from_slice(&manifest.content);
+        put.body = manifest.content.clone();
         let answer = self.session.ask(Action::Push, &put).await?;
         match answer.status() {
             StatusCode::CREATED => Ok(answer.header(SUBJECT_HEADER).is_some()),

@@ -62,7 +62,7 @@ impl Transport {
         authorities: Option<&Path>,
     ) -> Result<Self, RegistryError> {
         let place = repository.host.clone();
-        let failed = |cause: Cause| RegistryError::Unreachable { place: place.clone(), cause };
+        let failed = |cause: Cause| RegistryError::Setup { place: place.clone(), cause };
         let is_plain = match plain {
             PlainHttp::Loopback => repository.is_loopback(),
             PlainHttp::Never => false,
@@ -199,7 +199,7 @@ impl Transport {
         RegistryError::Protocol { place: self.place.clone(), what }
     }
 
-    fn unreachable(&self, cause: impl Into<Cause>) -> RegistryError {
+    pub(crate) fn unreachable(&self, cause: impl Into<Cause>) -> RegistryError {
         RegistryError::Unreachable { place: self.place.clone(), cause: cause.into() }
     }
 }

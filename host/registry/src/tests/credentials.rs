@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use docker_credential::{CredentialRetrievalError, DockerCredential};
 use intent_gateway_domain::secret::Secret;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{name, told};
-use crate::credentials::Login;
-use crate::{CredentialFiles, Credentials, Location};
+use crate::credentials::{Login, read_outcome};
+use crate::{CredentialError, CredentialFiles, Credentials, Location};
 
 /// `robot:s3cret` and `other:s3cret`.
 const ROBOT: &str = "cm9ib3Q6czNjcmV0";
@@ -94,6 +95,25 @@ async fn files_that_cannot_be_read_are_told_without_what_they_hold() {
         assert_eq!(who(vec![write(&folder, file, &content)], of).await, expected, "{file}");
     }
     assert_eq!(who(vec![folder.path().to_owned()], of).await, "File", "a folder");
+}
+
+#[test]
+fn a_helper_that_has_none_is_told_from_one_that_failed() {
+    let failed = |stdout: &str| CredentialRetrievalError::HelperFailure {
+        helper: "docker-credential-x".to_owned(),
+        stdout: stdout.to_owned(),
+        stderr: "s3cret".to_owned(),
+    };
+    let read = |outcome| read_outcome(Path::new("config.json"), outcome);
+    // In the words of Docker's own helpers.
+    let none = read(Err(failed("credentials not found in native keychain\n")));
+    assert!(matches!(none, Ok(None)), "{none:?}");
+    for error in [failed("s3cret"), failed(""), CredentialRetrievalError::MalformedHelperResponse] {
+        let error = read(Err(error)).expect_err("it failed");
+        assert!(matches!(error, CredentialError::Helper(_)) && !told(&error).contains("s3cret"), "{error}");
+    }
+    let token = read(Ok(DockerCredential::IdentityToken("t".to_owned())));
+    assert!(matches!(token, Ok(Some(Login::Identity(_)))));
 }
 
 #[test]

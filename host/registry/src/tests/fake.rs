@@ -30,8 +30,10 @@ pub(super) enum Content {
     Whole(Bytes),
     /// Begins with some bytes, says nothing of its length, and never ends.
     Endless,
-    /// Is promised, and does not come.
+    /// Does not come.
     Silent,
+    /// Says how long it is, and does not come.
+    Promised(u64),
 }
 
 impl Reply {
@@ -237,8 +239,8 @@ impl Body for Stream {
                 self.content = Some(Content::Endless);
                 Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b' '; 8_192])))))
             }
-            Some(Content::Silent) => {
-                self.content = Some(Content::Silent);
+            Some(content @ (Content::Silent | Content::Promised(_))) => {
+                self.content = Some(content);
                 Poll::Pending
             }
         }
@@ -255,6 +257,7 @@ impl Body for Stream {
     fn size_hint(&self) -> hyper::body::SizeHint {
         match &self.content {
             Some(Content::Whole(bytes)) => hyper::body::SizeHint::with_exact(bytes.len() as u64),
+            Some(Content::Promised(bytes)) => hyper::body::SizeHint::with_exact(*bytes),
             None => hyper::body::SizeHint::with_exact(0),
             Some(_) => hyper::body::SizeHint::default(),
         }

@@ -58,7 +58,7 @@ async fn what_says_that_it_is_too_large_is_not_fetched() {
     let before = fake.seen().len();
     assert_eq!(code(&fake).await, "ARTIFACT_TOO_LARGE");
     assert!(!fake.seen()[before..].iter().any(|seen| seen.path.contains("/blobs/")), "nothing of it");
-    let large = Reply::new(200, vec![b' '; 256 * 1024 + 1]);
+    let large = Reply::of(200, Content::Promised(256 * 1024 + 1));
     fake.answers_at(format!("manifests/sha256:{}", pushed.manifest), large.clone());
     let by_digest = open(&fake.name(), &anonymous()).pull(&Reference::Digest(pushed.manifest)).await;
     assert_eq!(by_digest.expect_err("too large").code(), "ARTIFACT_TOO_LARGE");
@@ -307,7 +307,8 @@ async fn signatures_are_verified_as_content_and_belong_to_the_artifact() {
     fake.answers_at(referrers.clone(), Reply::new(200, listed(&[other_digest])));
     assert_eq!(code(&fake).await, "ARTIFACT_INVALID");
     // What is listed twice is one, and others' referrers are passed over.
-    let sbom = json!({"mediaType": crate::MANIFEST_TYPE, "digest": digest, "size": 1, "artifactType": "text/spdx"});
+    let other = format!("sha256:{}", Digest::of(b"gone"));
+    let sbom = json!({"mediaType": crate::MANIFEST_TYPE, "digest": other, "size": 1, "artifactType": "text/spdx"});
     let mut twice: Value = serde_json::from_str(&listed(&[digest.clone(), digest.clone()])).expect("JSON");
     twice["manifests"].as_array_mut().expect("a list").push(sbom);
     fake.answers_at(referrers.clone(), Reply::new(200, twice.to_string()));
@@ -374,6 +375,31 @@ async fn a_list_of_signatures_that_others_overwrite_is_told() {
     assert!(matches!(error, RegistryError::Protocol { what: BrokenRule::Overwritten, .. }), "{error}");
     assert!(error.is_worth_retrying());
     assert_eq!(fake.content("manifests/1.2.3"), None, "the tag has not moved");
+}
+
+#[test]
+fn what_is_protected_depends_on_the_registry() {
+    let protected = |registry: &str, plain: PlainHttp, address: &str| {
+        let name = super::name(registry);
+        let crate::Location::Repository(repository) = name.location() else { panic!("it is in a registry") };
+        let transport = crate::transport::Transport::new(repository, plain, None).expect("TLS");
+        transport.is_protected(&address.parse().expect("an address"))
+    };
+    let (here, there) = ("oci://localhost:5000/a", "oci://registry.example/a");
+    for (registry, plain, address, expected) in [
+        (there, PlainHttp::Loopback, "https://elsewhere.example/x", true),
+        (there, PlainHttp::Loopback, "http://registry.example/x", false),
+        // A registry elsewhere has nothing to look for on this machine.
+        (there, PlainHttp::Loopback, "http://127.0.0.1/x", false),
+        (here, PlainHttp::Loopback, "http://127.0.0.1/x", true),
+        (here, PlainHttp::Loopback, "http://[::1]:80/x", true),
+        (here, PlainHttp::Loopback, "http://registry.example/x", false),
+        (here, PlainHttp::Never, "http://127.0.0.1/x", false),
+        (there, PlainHttp::Insecure, "http://registry.example/x", true),
+        (there, PlainHttp::Insecure, "file:///x", false),
+    ] {
+        assert_eq!(protected(registry, plain, address), expected, "{registry} {plain:?} {address}");
+    }
 }
 
 #[tokio::test]

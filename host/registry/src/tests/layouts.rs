@@ -118,9 +118,9 @@ async fn a_lock_that_is_not_let_go_is_not_waited_for_without_end() {
     let impatient = open(&format!("oci-layout:{}/contracts", folder.path().display()), &options);
     let error = push(&impatient, &component("b"), None).await.expect_err("it is locked");
     assert!(matches!(error, RegistryError::TimedOut { .. }), "{error}");
-    impatient.pull(&by_tag("1.2.3")).await.expect("readers do not wait");
+    registry.pull(&by_tag("1.2.3")).await.expect("readers do not wait");
     drop(held);
-    push(&impatient, &component("b"), None).await.expect("pushed");
+    push(&registry, &component("b"), None).await.expect("pushed");
 }
 
 #[tokio::test]

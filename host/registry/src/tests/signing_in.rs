@@ -72,6 +72,18 @@ async fn a_password_is_sent_where_it_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_token_of_the_callers_is_sent_at_once_and_not_twice() {
+    let fake = with_tokens(own_realm, grant).await;
+    let with = |token: &str| Options { credentials: Credentials::Token(Secret::new(token)), ..anonymous() };
+    push(&open(&fake.name(), &with("push")), &component("a"), None).await.expect("pushed");
+    assert!(fake.seen().iter().all(|seen| seen.authorization.as_deref() == Some("Bearer push")));
+    let before = fake.seen().len();
+    let error = open(&fake.name(), &with("wr0ng")).pull(&by_tag("1.2.3")).await.expect_err("refused");
+    assert_eq!((error.code(), fake.seen().len() - before), ("REGISTRY_REFUSED", 1), "no server of tokens is asked");
+    assert!(!told(&error).contains("wr0ng"));
+}
+
+#[tokio::test]
 async fn a_token_is_fetched_for_what_is_done_and_kept() {
     let fake = with_tokens(own_realm, grant).await;
     push(&open(&fake.name(), &password()), &component("a"), None).await.expect("pushed");
