@@ -57,6 +57,7 @@ fn dependencies_point_one_way() {
         ("compare", &["domain", "rollout"]),
         ("sandbox", &["domain"]),
         ("mail", &["domain"]),
+        ("registry", &["domain", "signing"]),
         // The requests to authorization servers are a port of `linking`, reports and entries one of `ledger`.
         ("partners", &["domain", "linking"]),
         ("store", &["domain", "ledger"]),

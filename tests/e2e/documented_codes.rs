@@ -45,6 +45,17 @@ fn codes_of_account_linking() {
 }
 
 #[test]
+fn codes_of_registries() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("the file is there");
+    let carried = codes(&read("host/registry/src/error.rs"));
+    let docs = read("docs/errors.md");
+    let section =
+        docs.split("\n## ").find(|section| section.starts_with("A contract of a registry")).expect("a section");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned));
+    assert_eq!(rows.collect::<BTreeSet<String>>(), carried);
+}
+
+#[test]
 fn codes_of_manifests_and_tools() {
     let docs = std::fs::read_to_string(root().join("docs/errors.md")).expect("the file is there");
     let mut found = 0;

@@ -1,5 +1,5 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
-//! MCP's conformance suite and the servers of its SDKs, an authorization server, PostgreSQL, and HAProxy.
+//! MCP's conformance suite and the servers of its SDKs, an authorization server, PostgreSQL, HAProxy, and an OCI registry.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +26,13 @@ const HAPROXY: &str = "haproxy";
 /// Where Debian's package puts it.
 const HAPROXY_PROGRAM: &str = "/usr/sbin/haproxy";
 
+/// As [`POSTGRES_WISH`], for tests that need an OCI registry.
+const REGISTRY_WISH: &str = "INTENT_GATEWAY_TEST_REGISTRY";
+/// The registry; also its package.
+const REGISTRY: &str = "docker-registry";
+/// What copies artifacts; also its package.
+const SKOPEO: &str = "skopeo";
+
 /// Takes JSON apart on a command line; also its package.
 const JQ: &str = "jq";
 
@@ -37,7 +44,9 @@ pub(crate) fn install() -> anyhow::Result<()> {
     install_mcp_node()?;
     install_node_project(LINKING_NODE_PROJECT, || linking_provider().is_ok())?;
     install_optional(&POSTGRES)?;
-    install_optional(&PROXY)
+    install_optional(&PROXY)?;
+    install_optional(&OCI_REGISTRY)?;
+    install_optional(&COPIER)
 }
 
 /// Makes the Python environment of the tests' own tools.
@@ -111,6 +120,9 @@ struct Optional {
 const POSTGRES: Optional =
     Optional { what: "PostgreSQL's server", package: POSTGRES_PACKAGE, wish: POSTGRES_WISH, is_there: has_postgres };
 const PROXY: Optional = Optional { what: "HAProxy", package: HAPROXY, wish: HAPROXY_WISH, is_there: has_haproxy };
+const OCI_REGISTRY: Optional =
+    Optional { what: "an OCI registry", package: REGISTRY, wish: REGISTRY_WISH, is_there: has_registry };
+const COPIER: Optional = Optional { what: "skopeo", package: SKOPEO, wish: REGISTRY_WISH, is_there: has_skopeo };
 
 /// Installs PostgreSQL's server where tests must not go without.
 pub(crate) fn install_postgres() -> anyhow::Result<()> {
@@ -171,6 +183,16 @@ pub(crate) fn has_postgres() -> bool {
 /// Whether HAProxy is found, on the path or where Debian puts it.
 fn has_haproxy() -> bool {
     exists(HAPROXY) || Path::new(HAPROXY_PROGRAM).exists()
+}
+
+/// Whether the registry is found on the path.
+fn has_registry() -> bool {
+    exists(REGISTRY)
+}
+
+/// Whether skopeo is found on the path.
+fn has_skopeo() -> bool {
+    exists(SKOPEO)
 }
 
 /// A program of the Python environment.

@@ -6,6 +6,7 @@
 pub mod haproxy;
 pub mod postgres;
 pub mod power_loss;
+pub mod registry;
 pub mod secrets;
 pub mod smtp;
 pub mod soak;
