@@ -1,9 +1,8 @@
 //! What is known of orders before their reports are judged: the way of every report, so a batch of them is one job of a
 //! thread that reads, or two round trips. What was quoted is looked for in the receipts, for those alone of which nothing else
-//! is known.
+//! is known: one more job of a thread, or one more round trip.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use intent_gateway_ledger::{BATCH_MAX, KnownOrder, OrderQuery};
 
@@ -13,7 +12,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::keepable_name;
 use crate::postgres::Postgres;
-use crate::receipts::Questions;
+use crate::receipts::{Questions, QuotesOfDatabase, read_quoted_of_tables};
 use crate::records::SqlStore;
 use crate::sqlite::Batch;
 use crate::value::{Column, Value};
@@ -37,24 +36,36 @@ impl SqlStore {
         if asked.len() > BATCH_MAX {
             return Err(EngineError::failed("a batch asks for too many orders"));
         }
-        let asked = Arc::new(asked);
-        let mut known = match &self.engine {
+        let (mut known, quoted) = match &self.engine {
             Engine::Sqlite(engine) => {
-                let asked = Arc::clone(&asked);
-                engine.read_batch(move |tx| look_up_on_sqlite(tx, &asked)).await?
+                let look_up = move |tx: &Batch<'_>| {
+                    let known = look_up_on_sqlite(tx, &asked)?;
+                    let questions = questions_about_strangers(&known, &asked);
+                    Ok((known, QuotesOfDatabase::read(tx, questions)?))
+                };
+                let (known, quotes) = engine.read_batch(look_up).await?;
+                (known, self.read_quoted_of_files(quotes).await?)
             }
-            Engine::Postgres(engine) => look_up_on_postgres(engine, &asked).await?,
+            Engine::Postgres(engine) => {
+                let known = look_up_on_postgres(engine, &asked).await?;
+                let questions = questions_about_strangers(&known, &asked);
+                (known, read_quoted_of_tables(engine, questions).await?)
+            }
         };
-        // The others are judged by their order, or answered as they were.
-        let strangers =
-            known.iter_mut().zip(&*asked).filter(|(known, _)| known.booked.is_none() && known.ordered.is_none());
-        let (strangers, questions): (Vec<&mut KnownOrder>, Questions) =
-            strangers.map(|(known, asked)| (known, request(asked))).unzip();
-        for (known, quoted) in strangers.into_iter().zip(self.read_quoted(questions).await?) {
+        for (known, quoted) in known.iter_mut().filter(|known| is_stranger(known)).zip(quoted) {
             known.quoted = quoted;
         }
         Ok(known)
     }
+}
+
+/// The others are judged by their order, or answered as they were.
+fn is_stranger(known: &KnownOrder) -> bool {
+    known.booked.is_none() && known.ordered.is_none()
+}
+
+fn questions_about_strangers(known: &[KnownOrder], asked: &[OrderQuery]) -> Questions {
+    known.iter().zip(asked).filter(|(known, _)| is_stranger(known)).map(|(_, asked)| request(asked)).collect()
 }
 
 fn request(asked: &OrderQuery) -> Vec<Value> {

@@ -34,14 +34,14 @@ use tokio::sync::Mutex;
 use crate::engine::{Engine, Patience};
 use crate::error::{EngineError, OpenError};
 use crate::location::{Location, StorePlace};
-use crate::sqlite::SegmentFiles;
+use crate::sqlite::{Batch, SegmentFiles};
 use crate::value::Row;
 
 pub(crate) use changing::count_change;
 pub use forgetting::SegmentSize;
 pub(crate) use forgetting::give_way;
 pub(crate) use keeping::ReceiptPage;
-pub(crate) use reading::Questions;
+pub(crate) use reading::{Questions, QuotesOfDatabase, read_quoted_of_tables};
 pub use thinning::Thinned;
 pub(crate) use transfer::Restoring;
 
@@ -131,6 +131,11 @@ pub(crate) struct KnownSegment {
 /// The segments that are kept, oldest first.
 pub(crate) async fn kept(engine: &Engine) -> Result<Vec<KnownSegment>, EngineError> {
     engine.query(KEPT, Vec::new()).await?.iter().map(known).collect()
+}
+
+/// The files of [`files_of_kept`], for who reads the database already.
+pub(crate) fn files_of_kept_by(tx: &Batch<'_>) -> Result<Vec<u64>, EngineError> {
+    tx.query(KEPT, &[])?.iter().map(|row| Ok(known(row)?.file)).collect()
 }
 
 /// Where the receipts of the segments that are kept lie, oldest first.

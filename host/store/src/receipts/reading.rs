@@ -18,10 +18,11 @@ use intent_gateway_domain::vault::Mark;
 use serde_json::value::RawValue;
 
 use super::statements::{OF_ALL, OF_FILE, Place, Whole, put_together};
-use super::{FILE, files_of_kept, first_number, kept};
+use super::{FILE, files_of_kept, files_of_kept_by, first_number, kept};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::{keepable_name, read_quoted, read_shown, receipt, receipt_columns};
+use crate::postgres::Postgres;
 use crate::records::SqlStore;
 use crate::sqlite::{Batch, OpenSegments, Sqlite};
 use crate::value::{Column, Row, Value};
@@ -67,8 +68,21 @@ impl SqlStore {
         ask: impl Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + Sync + 'static,
     ) -> Result<T, EngineError> {
         let ask: Ask<T> = Arc::new(ask);
-        let mut files = files_of_kept(&self.engine).await?;
-        let (mut found, is_enough) = loop {
+        let files = files_of_kept(&self.engine).await?;
+        let (mut found, is_enough) = self.ask_known_files(files, Arc::clone(&ask)).await?;
+        if is_enough {
+            return Ok(found);
+        }
+        engine.read_batch(move |tx| ask(tx, &mut found).map(|_| found)).await
+    }
+
+    /// Asks every segment on SQLite, the newest first; and whether what was found is enough. The files are those of the list.
+    async fn ask_known_files<T: Default + Send + 'static>(
+        &self,
+        mut files: Vec<u64>,
+        ask: Ask<T>,
+    ) -> Result<(T, bool), EngineError> {
+        loop {
             let of_files = Arc::clone(&ask);
             let asked = files.clone();
             let look = move |segments: &mut OpenSegments| {
@@ -84,18 +98,14 @@ impl SqlStore {
             };
             let (found, is_enough, is_complete) = self.receipts.files()?.read(look).await?;
             if is_complete {
-                break (found, is_enough);
+                return Ok((found, is_enough));
             }
             // Where the list is the same, the file was removed by hand: it holds nothing.
             let again = files_of_kept(&self.engine).await?;
             if std::mem::replace(&mut files, again) == files {
-                break (found, is_enough);
+                return Ok((found, is_enough));
             }
-        };
-        if is_enough {
-            return Ok(found);
         }
-        engine.read_batch(move |tx| ask(tx, &mut found).map(|_| found)).await
     }
 
     /// Asks the file of a segment on SQLite; none where it is not kept any more, or its file was removed by hand.
@@ -277,40 +287,71 @@ impl SqlStore {
         self.ask_files(engine, ask).await
     }
 
-    /// What partners have quoted for each of many orders.
-    pub(crate) async fn read_quoted(&self, questions: Questions) -> Result<Quotes, EngineError> {
-        if questions.is_empty() {
-            return Ok(Vec::new());
+    /// What partners have quoted for each of many orders on SQLite, beside what its database had of it.
+    pub(crate) async fn read_quoted_of_files(
+        &self,
+        QuotesOfDatabase { files, questions, mut rows }: QuotesOfDatabase,
+    ) -> Result<Quotes, EngineError> {
+        if !questions.is_empty() && !files.is_empty() {
+            let ask = move |tx: &Batch<'_>, found: &mut Vec<Vec<Row>>| {
+                add_quotes(tx, &questions, found)?;
+                Ok(ControlFlow::Continue(()))
+            };
+            let (found, _) = self.ask_known_files(files, Arc::new(ask)).await?;
+            rows.iter_mut().zip(found).for_each(|(rows, found)| rows.extend(found));
         }
-        let count = questions.len();
-        let mut rows: Vec<Vec<Row>> = match &self.engine {
-            Engine::Sqlite(engine) => {
-                let ask = move |tx: &Batch<'_>, found: &mut Vec<Vec<Row>>| {
-                    found.resize_with(questions.len(), Vec::new);
-                    for (question, rows) in questions.iter().zip(found) {
-                        rows.extend(tx.query(QUOTED, question)?);
-                    }
-                    Ok(ControlFlow::Continue(()))
-                };
-                self.ask_files(engine, ask).await?
-            }
-            Engine::Postgres(engine) => {
-                let mut found: Vec<Vec<Row>> = std::iter::repeat_with(Vec::new).take(count).collect();
-                for row in engine.query_columns(QUOTED_OF_MANY, &Column::of_rows(questions)?).await? {
-                    // Places count from 1.
-                    let place = usize::try_from(row.number(PLACE)?).unwrap_or_default();
-                    let rows = found.get_mut(place.wrapping_sub(1));
-                    rows.ok_or_else(|| EngineError::failed("an answer is to no question"))?.push(row);
-                }
-                found
-            }
-        };
-        let read = |rows: &mut Vec<Row>| {
-            newest_first(rows, 1, NUMBER)?;
-            Ok(rows.iter().take(RANKINGS_OF_REQUEST_MAX as usize).filter_map(readable_quote).collect())
-        };
-        rows.iter_mut().map(read).collect()
+        read_quotes(rows)
     }
+}
+
+/// What partners have quoted for each of many orders on PostgreSQL.
+pub(crate) async fn read_quoted_of_tables(engine: &Postgres, questions: Questions) -> Result<Quotes, EngineError> {
+    if questions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found: Vec<Vec<Row>> = std::iter::repeat_with(Vec::new).take(questions.len()).collect();
+    for row in engine.query_columns(QUOTED_OF_MANY, &Column::of_rows(questions)?).await? {
+        // Places count from 1.
+        let place = usize::try_from(row.number(PLACE)?).unwrap_or_default();
+        let rows = found.get_mut(place.wrapping_sub(1));
+        rows.ok_or_else(|| EngineError::failed("an answer is to no question"))?.push(row);
+    }
+    read_quotes(found)
+}
+
+/// What SQLite's database has of what was quoted, and which files of receipts are to be asked besides. Who reads there anyway
+/// asks this with it: each turn of a thread is a wait of the report.
+pub(crate) struct QuotesOfDatabase {
+    files: Vec<u64>,
+    questions: Questions,
+    rows: Vec<Vec<Row>>,
+}
+
+impl QuotesOfDatabase {
+    pub(crate) fn read(tx: &Batch<'_>, questions: Questions) -> Result<Self, EngineError> {
+        let (mut files, mut rows) = (Vec::new(), Vec::new());
+        if !questions.is_empty() {
+            files = files_of_kept_by(tx)?;
+            add_quotes(tx, &questions, &mut rows)?;
+        }
+        Ok(Self { files, questions, rows })
+    }
+}
+
+fn add_quotes(tx: &Batch<'_>, questions: &Questions, found: &mut Vec<Vec<Row>>) -> Result<(), EngineError> {
+    found.resize_with(questions.len(), Vec::new);
+    for (question, rows) in questions.iter().zip(found) {
+        rows.extend(tx.query(QUOTED, question)?);
+    }
+    Ok(())
+}
+
+fn read_quotes(rows: Vec<Vec<Row>>) -> Result<Quotes, EngineError> {
+    let read = |mut rows: Vec<Row>| {
+        newest_first(&mut rows, 1, NUMBER)?;
+        Ok(rows.iter().take(RANKINGS_OF_REQUEST_MAX as usize).filter_map(readable_quote).collect())
+    };
+    rows.into_iter().map(read).collect()
 }
 
 /// A receipt that is not erased, and whose it is. One that is damaged keeps nobody from reading the others.
