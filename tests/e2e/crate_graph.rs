@@ -78,7 +78,10 @@ fn dependencies_point_one_way() {
             ],
         ),
         ("check", &["catalogue", "domain", "ledger", "linking", "onboarding", "outbound", "store"]),
-        ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "signing", "store"]),
+        (
+            "config",
+            &["domain", "onboarding", "linking", "http", "mail", "partners", "registry", "sandbox", "signing", "store"],
+        ),
     ] {
         assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");
     }

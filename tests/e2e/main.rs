@@ -35,6 +35,7 @@ mod scripted;
 mod search;
 mod security_doc;
 mod signing;
+mod sources;
 mod spec_coverage;
 mod streams;
 mod swap;

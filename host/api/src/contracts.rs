@@ -304,6 +304,8 @@ pub enum Whence {
     Folder,
     /// An upload.
     Upload,
+    /// A source that is followed.
+    Registry,
     /// Somebody made a loaded version live.
     Activation,
     /// The live version kept failing.
@@ -570,6 +572,8 @@ pub enum OriginKind {
     Folder,
     /// An upload.
     Upload,
+    /// A source that is followed, in a registry or a layout.
+    Registry,
     /// Kept by a release of the gateway that did not note where it came from.
     Kept,
 }
@@ -677,6 +681,7 @@ impl From<versions::VersionEvent> for VersionEvent {
         };
         let whence = match whence {
             versions::Whence::Folder => Whence::Folder,
+            versions::Whence::Registry => Whence::Registry,
             versions::Whence::Upload => Whence::Upload,
             versions::Whence::Activation => Whence::Activation,
             versions::Whence::RollBack => Whence::RollBack,
@@ -695,6 +700,7 @@ impl From<versions::Origin> for Origin {
         let (kind, name) = match origin {
             versions::Origin::Folder(name) => (OriginKind::Folder, Some(name)),
             versions::Origin::Upload(name) => (OriginKind::Upload, Some(name)),
+            versions::Origin::Registry(name) => (OriginKind::Registry, Some(name)),
             versions::Origin::Kept => (OriginKind::Kept, None),
         };
         Self { kind, name }

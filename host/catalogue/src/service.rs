@@ -21,6 +21,7 @@ use intent_gateway_domain::versions::{
 };
 use intent_gateway_rollout::Trials;
 use intent_gateway_signing::TrustPolicy;
+use semver::Version;
 
 use crate::component::{self, NoComponent};
 use crate::entry::{Entry, EntryVersion};
@@ -340,6 +341,12 @@ impl ContractIntake for Catalogue {
         let entry = view.entry_of(digest)?;
         let version = entry.version(digest).filter(|_| view.is_ready(digest))?;
         Some(self.describe(&view, entry, version))
+    }
+
+    fn live_version(&self, intent: &IntentId) -> Option<Version> {
+        let view = self.view();
+        let entry = view.entries.get(intent)?;
+        Some(entry.version(entry.live?)?.version.clone())
     }
 
     fn standing(&self, intent: &IntentId) -> IntakeStanding {

@@ -22,6 +22,7 @@ mod platform;
 mod quotas;
 mod rotation;
 mod secret_files;
+mod sources;
 mod streams;
 mod telemetry;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use intent_gateway_http::auth::{KEY_MIN_BYTES, TokenRules};
 use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig, Shedding};
 use intent_gateway_mail::{MailConfig, MailTls};
 use intent_gateway_partners::PartnerClientConfig;
+use intent_gateway_registry::Source;
 use intent_gateway_sandbox::SandboxConfig;
 use intent_gateway_signing::{IntentPattern, PublicKey, TrustPolicy, TrustedKey};
 use jiff::civil::Date;
@@ -63,6 +65,7 @@ pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, Platfo
 pub use self::quotas::QuotasSection;
 pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
 pub use self::secret_files::SecretFiles;
+pub use self::sources::SourceSection;
 pub use self::streams::StreamsSection;
 pub use self::telemetry::TelemetrySection;
 pub use self::writable::{NotWritable, check_writable};
@@ -373,6 +376,10 @@ pub struct ContractsSection {
     require_signature: bool,
     /// Keys whose signatures are trusted.
     trusted_keys: Vec<TrustedKeySection>,
+    /// Registries and layouts that are followed.
+    sources: Vec<SourceSection>,
+    /// Time between two looks at them.
+    sources_poll_seconds: u64,
 }
 
 /// A key whose signatures are trusted.
@@ -398,7 +405,14 @@ const MAX_STALE_MAX_MINUTES: u64 = 7 * 24 * 60;
 
 impl Default for ContractsSection {
     fn default() -> Self {
-        Self { dir: None, max_stale_minutes: 60, require_signature: false, trusted_keys: Vec::new() }
+        Self {
+            dir: None,
+            max_stale_minutes: 60,
+            require_signature: false,
+            trusted_keys: Vec::new(),
+            sources: Vec::new(),
+            sources_poll_seconds: 60,
+        }
     }
 }
 
@@ -407,6 +421,20 @@ impl ContractsSection {
     #[must_use]
     pub fn max_stale_ms(&self) -> u64 {
         self.max_stale_minutes * 60_000
+    }
+
+    /// The sources that are followed.
+    ///
+    /// # Errors
+    /// What is wrong with one; not after the check.
+    pub fn sources(&self) -> Result<Vec<Source>, String> {
+        self.sources.iter().map(SourceSection::source).collect()
+    }
+
+    /// Time between two looks at them.
+    #[must_use]
+    pub fn sources_poll(&self) -> Duration {
+        Duration::from_secs(self.sources_poll_seconds)
     }
 
     /// Whose components are taken.
@@ -444,6 +472,7 @@ impl ContractsSection {
                     .to_owned(),
             );
         }
+        sources::check(&self.sources, self.sources_poll(), problems);
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
             problems.push(format!("`contracts.dir` is `{}`, which is no folder; create it first", dir.display()));
         }

@@ -6,13 +6,15 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::layers::Table;
-use super::secret_files;
+use super::{secret_files, sources};
 
 /// Every setting that is a path, section by section.
 const PATHS: [&[&str]; 5] =
     [&["state_dir"], &["anchors", "file"], &["contracts", "dir"], &["mail", "outbox_file"], &["mail", "ca_file"]];
 /// The address of the store, which may hold one.
 const STORE_URL: [&str; 2] = ["store", "url"];
+/// The sources of contracts, each of which may hold some.
+const SOURCES: [&str; 2] = ["contracts", "sources"];
 /// What the path of a SQLite file stands after.
 const SQLITE: &str = "sqlite://";
 /// The one path that has a default.
@@ -29,6 +31,9 @@ pub(crate) fn rebase(given: &mut Table, folder: &Path) {
     }
     if let Some(url) = find(given, &STORE_URL) {
         rebase_store(url, folder);
+    }
+    if let Some(sources) = find(given, &SOURCES) {
+        sources::rebase(sources, folder);
     }
     secret_files::rebase(given, folder);
 }

@@ -34,6 +34,7 @@ pub mod growth;
 pub mod health;
 pub mod id;
 pub mod installation;
+pub mod intake;
 pub mod json_schema;
 pub mod limits;
 pub mod mail;

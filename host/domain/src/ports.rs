@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use semver::Version;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -229,6 +230,9 @@ pub trait ContractAdmin: Send + Sync {
 pub trait ContractIntake: Send + Sync {
     /// What is known of a component that is in the catalogue and ready here.
     fn find(&self, digest: Digest) -> Option<LoadedVersion>;
+
+    /// The version that is wanted to serve an intent.
+    fn live_version(&self, intent: &IntentId) -> Option<Version>;
 
     /// Whether a new version of an intent may go live because it was found.
     fn standing(&self, intent: &IntentId) -> IntakeStanding;

@@ -30,6 +30,8 @@ pub enum Origin {
     Folder(String),
     /// An upload by this caller.
     Upload(String),
+    /// A source in a registry or a layout, by its name.
+    Registry(String),
     /// Kept by a release of the gateway that did not note where it came from.
     Kept,
 }
@@ -408,6 +410,8 @@ pub enum Whence {
     Folder,
     /// An upload.
     Upload,
+    /// A source that is followed; which, its origin tells.
+    Registry,
     /// Somebody made a loaded version live.
     Activation,
     /// The version that was live kept failing.
@@ -430,6 +434,7 @@ impl Whence {
     pub fn of(origin: &Origin) -> Self {
         match origin {
             Origin::Folder(_) => Self::Folder,
+            Origin::Registry(_) => Self::Registry,
             // What was kept is not loaded anew; the arm only completes the match.
             Origin::Upload(_) | Origin::Kept => Self::Upload,
         }

@@ -46,7 +46,7 @@ use crate::accesses;
 use crate::chains::{self, ChainGuard};
 use crate::checks::{self, Runs, StoreGuard};
 use crate::clocks::{self, Clocks};
-use crate::contracts;
+use crate::contracts::{self, Sources};
 use crate::disk::{self, DiskWatch, Thinner};
 use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
@@ -79,6 +79,8 @@ const SETTLE_POLL: Duration = Duration::from_millis(250);
 /// How long each task may go without a round that went well. Longer than a round takes where much is to be done.
 const SECONDS_DUE: Duration = Duration::from_secs(60);
 const ROUTING_DUE: Duration = Duration::from_secs(30);
+/// Beyond the time between two looks: large contracts may come slowly.
+const SOURCES_DUE: Duration = Duration::from_secs(600);
 const MAIL_DUE: Duration = Duration::from_secs(600);
 const PROBES_DUE: Duration = Duration::from_secs(3_600);
 const SWEEP_DUE: Duration = Duration::from_secs(1_800);
@@ -129,6 +131,9 @@ pub(crate) struct ContractWork {
     pub(crate) catalogue: Arc<Catalogue>,
     /// Absent where none is watched.
     pub(crate) folder: Option<ContractFolder>,
+    /// What is followed besides.
+    pub(crate) sources: Sources,
+    pub(crate) sources_poll: Duration,
     pub(crate) shadow: Arc<Shadow>,
 }
 
@@ -217,7 +222,7 @@ impl Background {
         tasks.spawn("routing", ROUTING_DUE, move |rounds| {
             follow(follower.clone(), seen.take().unwrap_or_default(), rounds)
         });
-        let ContractWork { sandbox, catalogue, folder, shadow } = contracts;
+        let ContractWork { sandbox, catalogue, folder, sources, sources_poll, shadow } = contracts;
         let (followed, kept_contracts) = (catalogue.clone(), catalogue.clone());
         tasks.spawn("contracts", ROUTING_DUE, move |rounds| contracts::follow(followed.clone(), rounds));
         tasks.spawn_to_the_end("failing contracts", None, {
@@ -247,6 +252,10 @@ impl Background {
                 contracts::watch_folder(folder.take(), stopping.clone())
             });
         }
+        let work = DutyWork { duty: Duty::ContractSources, every: sources_poll, due: sources_poll + SOURCES_DUE };
+        tasks.spawn_duty("contract sources", &duties, work, move |rounds| {
+            contracts::look_at_sources(sources.clone(), rounds)
+        });
         let postman = onboarding.postman;
         tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
         let probes = onboarding.probes;

@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use intent_gateway_catalogue::Catalogue;
+use intent_gateway_registry::SourceFollower;
 use intent_gateway_sandbox::{ContractFolder, Sandbox};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::readiness::TaskRounds;
@@ -20,6 +24,23 @@ pub(crate) async fn take_out_failing(sandbox: Arc<Sandbox>, catalogue: Arc<Catal
         let failing = sandbox.next_failing().await;
         catalogue.roll_back(failing).await;
     }
+}
+
+/// Sources that are looked at beside one another: none waits long for one that does not answer.
+const LOOKS_AT_ONCE: usize = 8;
+
+/// Sources of contracts, which one gateway looks at for all.
+pub(crate) type Sources = Arc<Mutex<Vec<SourceFollower>>>;
+
+/// Looks at each source once.
+pub(crate) async fn look_at_sources(sources: Sources, rounds: TaskRounds) {
+    // One that does not answer is told where it is found out; the others are looked at all the same.
+    let mut sources = sources.lock().await;
+    let looks = stream::iter(sources.iter_mut()).for_each_concurrent(LOOKS_AT_ONCE, |source| async {
+        let _ = source.look().await;
+    });
+    looks.await;
+    rounds.note(true);
 }
 
 /// Watches the contract folder until told to stop. After a panic there is none to go on with, which readiness tells.

@@ -39,6 +39,7 @@ use intent_gateway_outbound::policy::pace::sharing::Sharing;
 use intent_gateway_outbound::policy::sign_in::SignIns;
 use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
+use intent_gateway_registry::{Source, SourceFollower};
 use intent_gateway_rollout::Trials;
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
 use intent_gateway_routing::faults::FaultDesk;
@@ -57,6 +58,7 @@ use crate::background::{Background, ContractWork, Keep, SharedParts, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
 use crate::checks::StoreGuard;
 use crate::clocks::Clocks;
+use crate::contracts::Sources;
 use crate::disk::{DiskWatch, Thinner};
 use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
@@ -115,6 +117,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     };
     let looked_through = CancellationToken::new();
     let folder = open_folder(&config, &sandbox, &catalogue, &looked_through)?;
+    let sources = open_sources(&config, &catalogue)?;
     let compiling = tokio::spawn({
         let draining = draining.clone();
         async move {
@@ -185,7 +188,14 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         onboarding,
         clock,
         store,
-        contracts: ContractWork { sandbox: sandbox.clone(), catalogue, folder, shadow: running.shadow },
+        contracts: ContractWork {
+            sandbox: sandbox.clone(),
+            catalogue,
+            folder,
+            sources,
+            sources_poll: config.contracts.sources_poll(),
+            shadow: running.shadow,
+        },
         health: of,
         keys,
         seen,
@@ -310,6 +320,17 @@ fn open_folder(
         return Ok(None);
     };
     Ok(Some(ContractFolder::open(path, catalogue.clone(), sandbox.progress(), looked_through.clone())?))
+}
+
+/// What is followed beside the folder.
+fn open_sources(config: &Config, catalogue: &Arc<Catalogue>) -> anyhow::Result<Sources> {
+    let sources = config.contracts.sources().map_err(anyhow::Error::msg)?;
+    let follow = |source: Source| {
+        let name = source.name.to_string();
+        SourceFollower::new(source, catalogue.clone()).with_context(|| format!("the source {name} cannot be followed"))
+    };
+    let followed = sources.into_iter().map(follow).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Arc::new(tokio::sync::Mutex::new(followed)))
 }
 
 /// The parts that serve, and those that work beside them.

@@ -12,11 +12,12 @@
 //! | TLS, redirects, and bounds on what is read | `transport` |
 //! | which credentials those are | `credentials` |
 //! | a folder in the place of a registry | `layout` |
+//! | what is taken from a source that is followed | `source` |
 //! | why it did not go well | `error` |
 //!
 //! What comes from a registry is data of strangers: each digest is compared here, and everything has a bound.
 //!
-//! Not here: whether whoever signed is trusted (`intent-gateway-signing`), and when a source is looked at.
+//! Not here: whether whoever signed is trusted (`intent-gateway-signing`), which version may follow which, and when a source is looked at.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -30,6 +31,7 @@ mod place;
 mod remote;
 mod selector;
 mod session;
+mod source;
 mod transport;
 
 #[cfg(test)]
@@ -46,4 +48,5 @@ pub use manifest::{
 pub use name::{ArtifactName, InvalidName, Location, Reference, Repository, Tag};
 pub use place::{Options, Pulled, Pushed, Registry, TIMEOUT};
 pub use selector::{Chosen, Selector};
+pub use source::{Source, SourceFollower};
 pub use transport::PlainHttp;

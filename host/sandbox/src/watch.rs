@@ -19,11 +19,12 @@ use bytes::Bytes;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::intake::{Look, goes_live};
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::{Contract, ContractIntake};
 use intent_gateway_domain::sections::{self, SIGNATURES_SECTION};
 use intent_gateway_domain::succession::Removal;
-use intent_gateway_domain::versions::{ContractAdminError, IntakeStanding, LoadOrder, Origin, RefusedComponent};
+use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Origin, RefusedComponent};
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
@@ -68,15 +69,6 @@ struct Stamp {
     bytes: u64,
     inode: u64,
     modified: SystemTime,
-}
-
-/// Whether a look is the first since the start.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// What is there already was put there before; what is known already stays as it was left.
-    First,
-    /// A change is somebody's act.
-    Later,
 }
 
 /// A component that was found and examined.
@@ -218,27 +210,7 @@ impl ContractFolder {
 
     async fn take(&mut self, Found { path, contract, component, origin }: Found, look: Look) {
         let descriptor = contract.descriptor();
-        let activate = match self.intake.standing(&descriptor.intent) {
-            IntakeStanding::Open => true,
-            // An intent that was taken out of service stays out when the gateway restarts.
-            IntakeStanding::OutOfService => look == Look::Later,
-            IntakeStanding::ByHand => {
-                tracing::info!(
-                    intent = %descriptor.intent,
-                    version = %descriptor.version,
-                    "versions of the intent go live by hand alone; this one is loaded"
-                );
-                false
-            }
-            IntakeStanding::Changing => {
-                tracing::warn!(
-                    intent = %descriptor.intent,
-                    version = %descriptor.version,
-                    "another version of the intent is about to go live; this one is loaded, and goes live when somebody says so"
-                );
-                false
-            }
-        };
+        let activate = goes_live(descriptor, self.intake.standing(&descriptor.intent), look);
         // A file cannot say that values may go; who means it uploads the version and says so.
         let order = LoadOrder { origin, by: Actor::gateway(), activate, removal: Removal::Refused };
         match self.intake.take(contract, component, order).await {

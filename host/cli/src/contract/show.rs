@@ -34,6 +34,7 @@ fn show_origin(Origin { kind, name }: &Origin) -> String {
     match kind {
         OriginKind::Folder => format!("file {name}"),
         OriginKind::Upload => format!("upload of {name}"),
+        OriginKind::Registry => format!("source {name}"),
         OriginKind::Kept => "kept by an earlier release".to_owned(),
     }
 }
@@ -218,6 +219,7 @@ fn show_event(VersionEvent { at_ms, act, whence, by, why }: &VersionEvent) -> St
     };
     let whence = match whence {
         Whence::Folder => "the watched folder",
+        Whence::Registry => "a source",
         Whence::Upload => "an upload",
         Whence::Activation => "an activation",
         Whence::RollBack => "faults of the version that was live",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use intent_gateway_domain::id::IntentId;
+use intent_gateway_registry::ArtifactName;
 use intent_gateway_signing::PublicKey;
 
 use crate::access::GatewayArgs;
@@ -67,6 +68,21 @@ pub(crate) enum PluginCommand {
         Example:\n  intent-gateway plugin verify plumber.wasm --key ed25519:GU9h4f3cHiVu3WzrYyfKLZtg1PLQbgBGFVQNFTANDVE="
     )]
     Verify(VerifyArgs),
+    /// Push a component, with its signatures, to a registry or to a layout on disk.
+    #[command(
+        after_help = "NAME is oci://host/repository or oci-layout:folder, with :tag if wanted; without one the version is the tag. \
+        Credentials are those of Docker or Podman (docs/registry.md).\n\n\
+        Examples:\n  intent-gateway plugin push plumber.wasm oci://registry.example/contracts/plumber\n  \
+        intent-gateway plugin push plumber.wasm oci-layout:contracts:stable"
+    )]
+    Push(PushArgs),
+    /// Pull a component, with its signatures, from a registry or from a layout on disk.
+    #[command(
+        after_help = "Every digest is compared; who has signed it says `plugin verify`, and a gateway when it is loaded.\n\n\
+        Examples:\n  intent-gateway plugin pull oci://registry.example/contracts/plumber:1.2.0 --out plumber.wasm\n  \
+        intent-gateway plugin pull oci-layout:contracts:stable --out plumber.wasm"
+    )]
+    Pull(PullArgs),
     /// Show what a component would have made of receipts in a file, without any gateway.
     #[command(
         after_help = "FILE is what `receipt export` writes. Compared is with what was shown, or with what the component behind \
@@ -203,6 +219,46 @@ pub(crate) struct VerifyArgs {
     /// A public key, as `plugin keygen` prints it; may be given several times.
     #[arg(long = "key", value_name = "KEY", required = true)]
     pub(crate) keys: Vec<PublicKey>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PushArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// Where to.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: ArtifactName,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PullArgs {
+    /// What: with a tag or a digest.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: ArtifactName,
+    /// The file to write.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+/// How a registry is asked.
+#[derive(Args, Debug)]
+pub(crate) struct RegistryArgs {
+    /// A file of credentials as Docker keeps it, in place of the usual ones.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) credentials_file: Option<PathBuf>,
+    /// PEM file of authorities that are trusted beside the usual ones.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) authorities_file: Option<PathBuf>,
+    /// Speak plain HTTP also to other machines.
+    #[arg(long)]
+    pub(crate) insecure: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

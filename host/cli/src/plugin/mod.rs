@@ -4,6 +4,7 @@
 mod arguments;
 mod cases;
 mod compare;
+mod registry;
 mod remote;
 mod sign;
 
@@ -41,6 +42,8 @@ pub(crate) fn run(command: &PluginCommand) -> ExitCode {
         PluginCommand::Sign(arguments) => sign::sign_one(arguments),
         PluginCommand::Verify(arguments) => sign::verify_one(arguments),
         PluginCommand::Compare(arguments) => compare::run(arguments),
+        PluginCommand::Push(arguments) => registry::push(arguments),
+        PluginCommand::Pull(arguments) => registry::pull(arguments),
         PluginCommand::Replay(arguments) => replay_one(arguments),
     };
     exit_code(outcome)

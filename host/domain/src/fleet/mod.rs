@@ -108,10 +108,12 @@ pub enum Duty {
     StoreCheck,
     /// Forgets counts that gateways share and that are over.
     SharedCounts,
+    /// Looks at sources of contracts.
+    ContractSources,
 }
 
 impl Duty {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Probes,
         Self::Sweep,
         Self::UnreportedOrders,
@@ -121,6 +123,7 @@ impl Duty {
         Self::LedgerCheck,
         Self::StoreCheck,
         Self::SharedCounts,
+        Self::ContractSources,
     ];
 
     /// Its name, in the store, the log and the metrics. One that was released never gets another meaning.
@@ -136,6 +139,7 @@ impl Duty {
             Self::LedgerCheck => "ledger-check",
             Self::StoreCheck => "store-check",
             Self::SharedCounts => "shared-counts",
+            Self::ContractSources => "contract-sources",
         }
     }
 }

@@ -18,6 +18,7 @@ use intent_gateway_domain::versions::{
 };
 use intent_gateway_http::auth::Role;
 use intent_gateway_testing::contract::{ScriptedContract, accept_any_request, descriptor};
+use semver::Version;
 use serde_json::{Value, json};
 
 use crate::support::{Ask, Gateway, refused};
@@ -29,6 +30,10 @@ pub(crate) struct ShowsNothing;
 
 impl ContractIntake for ShowsNothing {
     fn find(&self, _: Digest) -> Option<LoadedVersion> {
+        None
+    }
+
+    fn live_version(&self, _: &IntentId) -> Option<Version> {
         None
     }
 
