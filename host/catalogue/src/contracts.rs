@@ -74,6 +74,14 @@ impl Contracts for CataloguedContracts {
         self.find(digest).boxed()
     }
 
+    fn is_revoked(&self, digest: Digest) -> bool {
+        self.catalogue.is_revoked(digest)
+    }
+
+    fn find_revoked(&self, digest: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
+        self.catalogue.fetch_revoked(digest).boxed()
+    }
+
     fn is_stale(&self) -> bool {
         self.catalogue.is_stale()
     }

@@ -283,13 +283,36 @@ impl Catalogue {
         }
     }
 
+    /// A version that is revoked, made ready for whoever asks and for nobody else; none where it is not revoked, or cannot be had.
+    pub(crate) async fn fetch_revoked(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        if !self.is_revoked(digest) {
+            return None;
+        }
+        match self.obtain_untrusted(digest).await {
+            StageOutcome::Ready(contract) => {
+                tracing::warn!(%digest, "a revoked contract was made ready: somebody looks again at what it has judged");
+                Some(contract)
+            }
+            StageOutcome::Failed(refused) => {
+                tracing::warn!(%digest, code = refused.code, "a revoked contract cannot be made ready: {}", refused.message);
+                None
+            }
+            StageOutcome::NotYet => None,
+        }
+    }
+
     /// Takes a version from where it is had: compiled here, else the store, else where this gateway takes contracts from.
     async fn obtain(&self, digest: Digest) -> StageOutcome {
-        let runtime = &self.setup.runtime;
         // Who may write to the store may put anything there.
-        if let Err(refused) = self.judge_kept(digest) {
-            return StageOutcome::Failed(*refused);
+        match self.judge_kept(digest) {
+            Ok(()) => self.obtain_untrusted(digest).await,
+            Err(refused) => StageOutcome::Failed(*refused),
         }
+    }
+
+    /// The same, whoever has made it.
+    async fn obtain_untrusted(&self, digest: Digest) -> StageOutcome {
+        let runtime = &self.setup.runtime;
         if let Some(contract) = runtime.take_up(digest).await {
             return StageOutcome::Ready(contract);
         }

@@ -53,7 +53,7 @@ pub(crate) enum ReceiptCommand {
         made, for example because that contract is not loaded any more.\n\n\
         Example:\n  intent-gateway receipt replay rank_0f1e2d3c4b5a69788796a5b4"
     )]
-    Replay(ReceiptArgs),
+    Replay(ReplayArgs),
     /// Write the receipts of an intent to a file, without the people whose rankings they are.
     #[command(
         after_help = "For authors of contracts, who compare versions with it where no gateway is: `plugin compare`. What of a \
@@ -97,6 +97,18 @@ pub(crate) struct ReceiptArgs {
     /// The receipt.
     #[arg(value_name = "RECEIPT", value_parser = parse_receipt)]
     receipt: String,
+    #[command(flatten)]
+    common: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The receipt.
+    #[arg(value_name = "RECEIPT", value_parser = parse_receipt)]
+    receipt: String,
+    /// Run the contract also if it is revoked, and say in the audit log why.
+    #[arg(long, value_name = "TEXT")]
+    revoked_because: Option<String>,
     #[command(flatten)]
     common: AskArgs,
 }
@@ -145,9 +157,13 @@ fn show(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     Ok(Verdict::Clean)
 }
 
-fn replay(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
-    let ReceiptArgs { receipt, common } = arguments;
-    let answer = common.open()?.post(&format!("{RECEIPTS}/{receipt}/replay"), None);
+fn replay(arguments: &ReplayArgs) -> Result<Verdict, CommandError> {
+    let ReplayArgs { receipt, revoked_because, common } = arguments;
+    let mut path = format!("{RECEIPTS}/{receipt}/replay");
+    if let Some(why) = revoked_because {
+        path.push_str(&format!("?revoked_because={}", utf8_percent_encode(why, NON_ALPHANUMERIC)));
+    }
+    let answer = common.open()?.post(&path, None);
     let replayed = tell(answer, common.json, |replayed| show_replay(replayed, Palette::of_stdout()))?;
     Ok(Verdict::of(replayed.same))
 }

@@ -161,6 +161,17 @@ pub trait Contracts: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
+    /// Whether a version is one that was revoked: it judges nothing any more.
+    fn is_revoked(&self, _digest: Digest) -> bool {
+        false
+    }
+
+    /// A revoked version, for whoever looks again at what it has judged, and says why. It serves nobody by that, and is held for
+    /// nobody else. None where it is not revoked, or nothing is left of it.
+    fn find_revoked(&self, _digest: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Whether what is live here may have been replaced or taken out elsewhere, for so long that nobody is to be served by it any
     /// more.
     fn is_stale(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use futures_util::future::BoxFuture;
 use intent_gateway_domain::classify::CueIndex;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::{Contract, Contracts, Offer};
@@ -16,6 +17,7 @@ struct Versions {
     loaded: Vec<Arc<dyn Contract>>,
     live: Vec<Arc<dyn Contract>>,
     candidate: Option<(Arc<dyn Contract>, Share)>,
+    revoked: Vec<Arc<dyn Contract>>,
     /// Of those that are live.
     cues: CueIndex,
 }
@@ -23,7 +25,7 @@ struct Versions {
 impl Default for Versions {
     fn default() -> Self {
         let cues = CueIndex::build(std::iter::empty::<&[String]>());
-        Self { loaded: Vec::new(), live: Vec::new(), candidate: None, cues }
+        Self { loaded: Vec::new(), live: Vec::new(), candidate: None, revoked: Vec::new(), cues }
     }
 }
 
@@ -75,6 +77,15 @@ impl Catalogue {
         versions.index();
     }
 
+    /// Revokes a version: it is found by those alone who ask for a revoked one.
+    pub fn revoke(&self, digest: Digest) {
+        let mut versions = self.versions();
+        let revoked = versions.loaded.iter().find(|contract| contract.digest() == digest).cloned();
+        versions.revoked.extend(revoked);
+        drop(versions);
+        self.unload(digest);
+    }
+
     /// From here on it has not been known for too long what is live, or it is known again.
     pub fn set_stale(&self, is_stale: bool) {
         self.1.store(is_stale, Ordering::Relaxed);
@@ -107,6 +118,15 @@ impl Contracts for Catalogue {
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         self.versions().loaded.iter().find(|contract| contract.digest() == digest).cloned()
+    }
+
+    fn is_revoked(&self, digest: Digest) -> bool {
+        self.versions().revoked.iter().any(|contract| contract.digest() == digest)
+    }
+
+    fn find_revoked(&self, digest: Digest) -> BoxFuture<'_, Option<Arc<dyn Contract>>> {
+        let found = self.versions().revoked.iter().find(|contract| contract.digest() == digest).cloned();
+        Box::pin(std::future::ready(found))
     }
 
     fn is_stale(&self) -> bool {

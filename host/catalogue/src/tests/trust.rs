@@ -156,6 +156,12 @@ fn a_revoked_component_gives_way_at_all_gateways_and_stays_out() {
     assert!(matches!(activated, Err(ContractAdminError::Rejected(failure)) if failure.code == "REVOKED"));
     assert_eq!(code(a.load_file(signed("1.1.0", &[&good]))), "REVOKED");
     assert!(block_on(contracts.find_retired(digest("1.1.0"))).is_none(), "nor for what was judged under it");
+    assert!(contracts.is_revoked(digest("1.1.0")) && !contracts.is_revoked(digest("1.0.0")));
+    let again = block_on(contracts.find_revoked(digest("1.1.0"))).expect("who says why may look at what it has judged");
+    assert_eq!(again.digest(), digest("1.1.0"));
+    assert!(block_on(contracts.find_retired(digest("1.1.0"))).is_none(), "and nobody else by that");
+    assert!(block_on(contracts.find_revoked(digest("1.0.0"))).is_none(), "what is not revoked is found as ever");
+    assert_eq!(a.live(), Some(digest("1.0.0")));
     let entry = block_on(load::<Entry>(&*world.store, INTENT)).expect("it reads").expect("it is there").value;
     assert_eq!(entry.live, Some(digest("1.0.0")), "it is so in the catalogue as well");
     let last = entry.version(digest("1.1.0")).and_then(|version| version.history.last()).expect("an event").clone();

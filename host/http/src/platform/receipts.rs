@@ -10,13 +10,16 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
+use intent_gateway_domain::accesses::Access;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::find_version;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, KeptReceipt, Receipt};
 use intent_gateway_routing::replay::{ReplayError, replay};
+use intent_gateway_signing::REASON_MAX_CHARS;
 use serde::Deserialize;
 
 use crate::App;
+use crate::acting::Team;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
 
@@ -26,8 +29,19 @@ const LISTED_MAX: u32 = 100;
 const RECEIPT_BYTES: usize = 4 * 1024;
 /// The component that ranked is not loaded any more.
 const CONTRACT_GONE: &str = "CONTRACT_GONE";
+/// The component that ranked is revoked.
+const CONTRACT_REVOKED: &str = "CONTRACT_REVOKED";
 /// The receipt was erased with its user's data.
 const RECEIPT_ERASED: &str = "RECEIPT_ERASED";
+
+/// In the audit log: a component ran that was revoked.
+const REPLAYED_REVOKED: &str = "receipt.replayed_revoked";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReplayQuery {
+    revoked_because: Option<String>,
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,24 +97,58 @@ pub(super) async fn show_receipt(
 
 /// Ranks anew what a receipt holds, by the very component that ranked it, and compares the outcomes. Nobody is asked
 /// and nothing is kept.
+///
+/// A component that was revoked runs only where `revoked_because` says why; the audit log keeps that (`receipt.replayed_revoked`).
 #[utoipa::path(
     post, path = "/api/v1/admin/receipts/{receipt}/replay", tag = "admin",
-    params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
+    params(
+        ("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4"),
+        ("revoked_because" = Option<String>, Query, description = "Why a component is run that was revoked, 1 to 500 \
+            characters; it has no effect on others"),
+    ),
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "Whether the outcome is the same, and where it parts if not", body = RankingReplay),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
         (status = 410, description = "`RECEIPT_ERASED`: it was erased with its user's data", body = ErrorBody),
-        (status = 409, description = "`CONTRACT_GONE`: nothing is left of the component; the message names it", body = ErrorBody),
+        (status = 409, description = "`CONTRACT_GONE`: nothing is left of the component; the message names it; `CONTRACT_REVOKED`: \
+            it is revoked, and nothing says why it is to run", body = ErrorBody),
         (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),
     )
 )]
 pub(super) async fn replay_receipt(
     State(app): State<Arc<App>>,
     Path(receipt): Path<String>,
+    query: Result<Query<ReplayQuery>, QueryRejection>,
+    Team(team): Team,
 ) -> Result<Response, Refusal> {
+    let fits = |why: &str| (1..=REASON_MAX_CHARS).contains(&why.chars().count()) && !why.trim().is_empty();
+    let ReplayQuery { revoked_because } = query
+        .ok()
+        .map(|Query(query)| query)
+        .filter(|query| query.revoked_because.as_deref().is_none_or(fits))
+        .ok_or_else(|| {
+            let message = format!("The query parameter is `revoked_because`, 1 to {REASON_MAX_CHARS} characters.");
+            Refusal::new(Code::InvalidRequest).message(message)
+        })?;
     let receipt = find(&app, &receipt).await?;
-    let contract = find_version(&*app.searcher.contracts, receipt.contract).await;
+    let contracts = &*app.searcher.contracts;
+    let contract = match (contracts.is_revoked(receipt.contract), revoked_because) {
+        (false, _) => find_version(contracts, receipt.contract).await,
+        (true, None) => return Err(refuse_revoked(&receipt)),
+        (true, Some(why)) => {
+            app.accesses.note(Access {
+                at: app.searcher.clock.now(),
+                actor: team,
+                action: REPLAYED_REVOKED,
+                subject: receipt.contract.to_string(),
+                what: Some(format!("{}: {why}", receipt.id)),
+                names_all: true,
+            });
+            contracts.find_revoked(receipt.contract).await
+        }
+    };
     let contract = contract.ok_or_else(|| refuse_gone(&receipt))?;
     let replay = replay(&receipt, &*contract).await.map_err(|error| match error {
         ReplayError::OtherContract { .. } => refuse_gone(&receipt).internal(error.to_string()),
@@ -132,6 +180,14 @@ fn refuse_gone(receipt: &Receipt) -> Refusal {
     let message =
         format!("{intent} {version} cannot be replayed: nothing is left of the component {contract}; load it again.");
     Refusal::conflict(CONTRACT_GONE, message)
+}
+
+fn refuse_revoked(receipt: &Receipt) -> Refusal {
+    let Receipt { intent, version, contract, .. } = receipt;
+    let message = format!(
+        "{intent} {version} cannot be replayed: its component {contract} is revoked. `revoked_because` says why it is run all the same."
+    );
+    Refusal::conflict(CONTRACT_REVOKED, message)
 }
 
 /// About how long a receipt is as JSON, bytes.

@@ -1,5 +1,6 @@
 //! Receipts of rankings, and findings: who sees what of them, in pages, and replayed.
 
+use http::Method;
 use http::StatusCode;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::receipt::{Receipt, ReceiptDrop};
@@ -122,6 +123,36 @@ async fn a_replay_is_compared_and_kept_nowhere() {
     assert_eq!(answer.refusal(), refused(409, "CONTRACT_GONE"));
     let message = answer.json()["error"]["message"].as_str().expect("said").to_owned();
     assert!(message.contains("1.2.3") && message.contains(&gone.to_string()), "{message}");
+}
+
+#[tokio::test]
+async fn what_is_revoked_is_replayed_only_by_who_says_why() {
+    let gateway = Gateway::new().await;
+    let id = search(&gateway, json!({ "request_id": "r-1" })).await["receipt"].as_str().expect("given").to_owned();
+    let contract = gateway.evidence.all_receipts()[0].contract;
+    let replay_as = async |query: &str| {
+        let ask = Ask::new(Method::POST, &format!("{RECEIPTS}/{id}/replay{query}"));
+        gateway.call(ask.role(Role::Admin)).await
+    };
+    let noted = || {
+        let entries = gateway.accesses.take_all().into_iter();
+        entries.filter(|entry| entry.action == "receipt.replayed_revoked").collect::<Vec<_>>()
+    };
+    assert_eq!(replay_as("?revoked_because=a%20complaint").await.json()["same"], json!(true), "it is not revoked");
+    assert!(noted().is_empty());
+    gateway.contracts.revoke(contract);
+    let answer = replay_as("").await;
+    assert_eq!(answer.refusal(), refused(409, "CONTRACT_REVOKED"));
+    for bad in ["?revoked_because=", "?revoked_because=%20", &format!("?revoked_because={}", "x".repeat(501)), "?why=x"]
+    {
+        assert_eq!(replay_as(bad).await.refusal(), refused(400, "INVALID_REQUEST"), "{bad}");
+    }
+    assert!(noted().is_empty(), "nothing ran");
+    assert_eq!(replay_as("?revoked_because=a%20complaint").await.json()["same"], json!(true));
+    let noted = noted();
+    let [entry] = &noted[..] else { panic!("one entry: {noted:?}") };
+    assert_eq!(entry.subject, contract.to_string());
+    assert!(entry.detail.to_string().contains(&format!("{id}: a complaint")), "{:?}", entry.detail);
 }
 
 #[tokio::test]

@@ -148,6 +148,7 @@ pub(crate) struct Gateway {
     /// What streams wait by, besides that of their heartbeat.
     pub(crate) stream_timer: Arc<TestClock>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) contracts: Arc<Catalogue>,
     /// What is wrong, as `/ready` shows it.
     pub(crate) troubles: Arc<GivenTroubles>,
     pub(crate) leaving: CancellationToken,
@@ -221,6 +222,7 @@ impl Gateway {
         // Streams of changes wait for it, until a test moves it.
         let stream_timer = TestClock::at(NOW_MS);
         let contracts = Catalogue::of([Arc::new(contract)]);
+        let catalogue = contracts.clone();
         let admin = FakeAdmin::of(contracts.clone());
         let calls = partners();
         let tokens = Arc::new(Tokens::new(&[Secret::new(KEY)], AUDIENCE, clock.clone()).expect("a usable key"));
@@ -376,6 +378,7 @@ impl Gateway {
             clock,
             stream_timer,
             gate,
+            contracts: catalogue,
             troubles,
             leaving,
             draining,
