@@ -157,11 +157,14 @@ async fn a_version_that_ranks_otherwise_than_it_may_is_taken_back_everywhere() {
 
 /// Which versions are wanted, from when on.
 #[derive(Clone)]
-struct Wanted(Arc<Mutex<Vec<BTreeSet<&'static str>>>>);
+struct Wanted(Arc<Mutex<Vec<BTreeSet<String>>>>);
 
 impl Wanted {
-    fn set(&self, versions: &[&'static str]) {
-        self.0.lock().expect("no test panics in it").push(versions.iter().copied().collect());
+    fn set(&self, versions: &[&str]) {
+        self.0
+            .lock()
+            .expect("no test panics in it")
+            .push(versions.iter().map(|version| (*version).to_owned()).collect());
     }
 
     fn now(&self) -> usize {
@@ -169,8 +172,8 @@ impl Wanted {
     }
 
     /// All that were wanted at some time since then.
-    fn since(&self, then: usize) -> BTreeSet<&'static str> {
-        self.0.lock().expect("no test panics in it")[then..].iter().flatten().copied().collect()
+    fn since(&self, then: usize) -> BTreeSet<String> {
+        self.0.lock().expect("no test panics in it")[then..].iter().flatten().cloned().collect()
     }
 }
 
@@ -246,6 +249,35 @@ impl Fleet {
     }
 }
 
+/// A version of the same contract under another number. The number stands in the component as text.
+fn renumbered(number: usize) -> (String, Vec<u8>) {
+    let number = 110 + number;
+    let version = format!("{}.{}.{}", number / 100, number / 10 % 10, number % 10);
+    let mut component = component(safety_first_contract());
+    let from = b"1.0.1";
+    let places: Vec<usize> =
+        (0..component.len() - from.len()).filter(|at| component[*at..].starts_with(from)).collect();
+    for at in places {
+        component[at..at + from.len()].copy_from_slice(version.as_bytes());
+    }
+    (version, component)
+}
+
+impl Fleet {
+    /// Brings a version to everybody, and revokes it: what served before serves again.
+    async fn bring_and_revoke(&self, number: usize, now: &str) {
+        let (version, component) = renumbered(number);
+        self.wanted.set(&[now, &version]);
+        let loaded = self.first().upload(&component).await;
+        assert_eq!(loaded.status, 201, "{loaded:?}");
+        self.all_get(&version).await;
+        self.wanted.set(&[&version, now]);
+        let order = json!({"component": loaded.body["digest"], "reason": "the test"});
+        let revoked = self.first().admin_send("/contracts/revocations", &order).await;
+        assert_eq!(revoked.status, 201, "{revoked:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rollouts_under_load_fail_no_search_while_gateways_die_and_start() {
     let Some(store) = postgres() else { return };
@@ -285,7 +317,12 @@ async fn rollouts_under_load_fail_no_search_while_gateways_die_and_start() {
             all.remove(at)
         });
         killed.iter().for_each(|gateway| gateway.server.kill());
-        let becomes_live = match (draws.draw() * 3.0) as usize {
+        // In each run one is revoked.
+        let becomes_live = match if number == 2 { 3 } else { (draws.draw() * 4.0) as usize } {
+            3 => {
+                fleet.bring_and_revoke(number, now).await;
+                false
+            }
             0 => {
                 fleet.wanted.set(&[now, next]);
                 let answer = fleet.first().admin_post(&format!("/contracts/{digest}/activate")).await;
