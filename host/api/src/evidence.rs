@@ -176,6 +176,15 @@ pub struct RankingReceipts {
     pub receipts: Vec<String>,
 }
 
+/// A receipt as it is shown.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ShownReceipt {
+    #[serde(flatten)]
+    pub receipt: Receipt,
+    /// Names of the trusted keys that have signed the component that ranked, as far as this gateway knows.
+    pub signed_by: Vec<String>,
+}
+
 /// The outcome of a replay.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct RankingReplay {

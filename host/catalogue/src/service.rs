@@ -326,6 +326,17 @@ impl ContractAdmin for Catalogue {
         .boxed()
     }
 
+    fn signers(&self, digest: Digest) -> Vec<String> {
+        let view = self.view();
+        if let Some(version) = view.entries.values().find_map(|entry| entry.version(digest)) {
+            return version.signed_by.clone();
+        }
+        let mut retired = view.entries.values().flat_map(|entry| &entry.retired);
+        let signatures =
+            retired.find(|version| version.digest == digest).and_then(|version| version.signatures.as_ref());
+        signatures.map(|signatures| self.setup.trust.signers(signatures)).unwrap_or_default()
+    }
+
     fn failures(&self) -> Vec<LoadFailure> {
         self.failures.latest()
     }

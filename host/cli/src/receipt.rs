@@ -20,6 +20,7 @@ use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, Receipt
 use intent_gateway_kit::compare::Heading;
 use intent_gateway_routing::replay::Difference;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::ask::{AskArgs, tell};
@@ -152,8 +153,16 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
 
 fn show(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     let ReceiptArgs { receipt, common } = arguments;
-    let answer = common.open()?.get(&format!("{RECEIPTS}/{receipt}"));
-    tell(answer, common.json, show_receipt)?;
+    /// What is shown beside the receipt.
+    #[derive(Deserialize)]
+    struct Shown {
+        #[serde(default)]
+        signed_by: Vec<String>,
+    }
+    let answer: Result<Box<RawValue>, GatewayError> = common.open()?.get(&format!("{RECEIPTS}/{receipt}"));
+    let signed_by = answer.as_ref().ok().and_then(|answer| serde_json::from_str::<Shown>(answer.get()).ok());
+    let signed_by = signed_by.map(|shown| shown.signed_by).unwrap_or_default();
+    tell(answer, common.json, |receipt: &Receipt| show_receipt(receipt, &signed_by))?;
     Ok(Verdict::Clean)
 }
 
@@ -212,13 +221,16 @@ fn show_export(summary: &ExportSummary, out: &Path) -> String {
 }
 
 /// A receipt without what the user and the partners said.
-fn show_receipt(receipt: &Receipt) -> String {
+fn show_receipt(receipt: &Receipt, signed_by: &[String]) -> String {
+    let signed_by: Vec<String> = signed_by.iter().map(|name| harmless(name)).collect();
+    let signed_by = if signed_by.is_empty() { "nobody who is trusted".to_owned() } else { signed_by.join(", ") };
     let head = pairs(&[
         ("receipt", receipt.id.clone()),
         ("request", receipt.request_id.clone()),
         ("at", show_time(receipt.at_ms)),
         ("contract", format!("{} {}", receipt.intent, receipt.version)),
         ("component", receipt.contract.to_string()),
+        ("signed by", signed_by),
         ("outcome", receipt.outcome.to_string()),
     ]);
     let ranked: Vec<[String; 9]> =
@@ -336,7 +348,8 @@ mod tests {
 
     #[test]
     fn a_receipt_is_told_without_what_was_said() {
-        let text = show_receipt(&receipt());
+        let text = show_receipt(&receipt(), &["release".to_owned()]);
+        assert!(text.contains("signed by  release"), "{text}");
         assert!(!text.contains("Asha") && !text.contains('\u{1b}'), "{text}");
         assert!(text.contains("at         2025-11-21T09:20:00.042Z"), "{text}");
         let line = |start: &str| {
@@ -348,12 +361,12 @@ mod tests {
             ["1", "b\\u{1b}[2J", "beta", "0.8765", "1.0000", "0.5000", "0.2500", "0.0000", "1.0000"]
         );
         assert_eq!(line("#0"), ["#0", "alpha", "yes", "UNCERTIFIED", "TOO_FAR"]);
-        assert!(!show_receipt(&Receipt { dropped: Vec::new(), ..receipt() }).contains("dropped"));
+        assert!(!show_receipt(&Receipt { dropped: Vec::new(), ..receipt() }, &[]).contains("dropped"));
 
         assert!(!text.contains("past order"), "from before any was told");
         let past = r#"{"status":"completed","closed_at_ms":1763716800042,"attributes":{"kind":"b\u001b[2J"}}"#;
         let history = vec![serde_json::from_str(past).expect("a past order")];
-        let text = show_receipt(&Receipt { history, ..receipt() });
+        let text = show_receipt(&Receipt { history, ..receipt() }, &[]);
         assert!(text.contains("completed   2025-11-21T09:20:00.042Z  {\"kind\":\"b\\u001b[2J\"}"), "{text}");
     }
 

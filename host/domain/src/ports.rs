@@ -229,6 +229,11 @@ pub trait ContractAdmin: Send + Sync {
     /// A component of the catalogue, retired ones included; none where nothing is left of it.
     fn component(&self, digest: Digest) -> BoxFuture<'_, Result<Option<bytes::Bytes>, ContractAdminError>>;
 
+    /// The names of the trusted keys that have signed a version of the catalogue, a retired one included.
+    fn signers(&self, _digest: Digest) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The latest failures of this gateway, newest first.
     fn failures(&self) -> Vec<LoadFailure>;
 

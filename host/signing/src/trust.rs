@@ -75,6 +75,15 @@ pub struct TrustedKey {
     pub until: Option<Timestamp>,
 }
 
+impl TrustPolicy {
+    /// The names of the trusted keys that have signed something, whenever they may.
+    #[must_use]
+    pub fn signers(&self, signatures: &Signatures) -> Vec<String> {
+        let signed = self.keys.iter().filter(|key| signatures.verify(&key.key) == Some(true));
+        signed.map(|key| key.name.clone()).collect()
+    }
+}
+
 /// Why a component is not trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureRefusal {

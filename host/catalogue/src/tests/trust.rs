@@ -248,6 +248,10 @@ fn a_retired_version_that_is_revoked_judges_nothing_any_more() {
     }
     let contracts = CataloguedContracts::new(Serving::of(Vec::<Arc<PassiveContract>>::new()), node.catalogue.clone());
     assert!(block_on(contracts.find_retired(digest("1.0.0"))).is_some(), "it is needed for what it has judged");
+    for number in ["1.0.0", "1.3.0"] {
+        assert_eq!(node.catalogue.signers(digest(number)), ["release"], "{number}");
+    }
+    assert!(node.catalogue.signers(digest("9.9.9")).is_empty());
     revoke(&node, Revoked::Component(digest("1.0.0")));
     assert!(block_on(contracts.find_retired(digest("1.0.0"))).is_none());
 }

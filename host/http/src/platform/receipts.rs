@@ -9,7 +9,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
+use intent_gateway_api::evidence::{RankingReceipts, RankingReplay, ShownReceipt};
 use intent_gateway_domain::accesses::Access;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::find_version;
@@ -82,7 +82,7 @@ pub(super) async fn list_receipts(
     params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The receipt", body = Receipt),
+        (status = 200, description = "The receipt", body = ShownReceipt),
         (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
         (status = 410, description = "`RECEIPT_ERASED`: it was erased with its user's data", body = ErrorBody),
     )
@@ -92,7 +92,8 @@ pub(super) async fn show_receipt(
     Path(receipt): Path<String>,
 ) -> Result<Response, Refusal> {
     let receipt = find(&app, &receipt).await?;
-    wire::private(&receipt, estimate_bytes(&receipt))
+    let (bytes, signed_by) = (estimate_bytes(&receipt), app.admin.signers(receipt.contract));
+    wire::private(&ShownReceipt { receipt, signed_by }, bytes)
 }
 
 /// Ranks anew what a receipt holds, by the very component that ranked it, and compares the outcomes. Nobody is asked

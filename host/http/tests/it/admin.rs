@@ -131,6 +131,10 @@ impl ContractAdmin for FakeAdmin {
         std::future::ready(Ok(None)).boxed()
     }
 
+    fn signers(&self, _: Digest) -> Vec<String> {
+        vec!["release".to_owned()]
+    }
+
     fn missing(&self) -> Vec<MissingVersion> {
         vec![MissingVersion {
             intent: "test.gone".to_owned(),

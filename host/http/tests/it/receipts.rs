@@ -50,6 +50,7 @@ async fn an_orchestrator_gets_the_identifier_and_the_team_the_receipt() {
     assert_eq!(receipt["arguments"], json!({ "request_id": "r-1", "name": "Asha" }));
     assert_eq!((&receipt["payloads"][0]["partner"], &receipt["ranked"][0]["id"]), (&json!("good"), &json!("t1")));
     assert_eq!(receipt["dropped"], json!([{ "number": 1, "strike": false, "codes": ["BAD"] }]));
+    assert_eq!(receipt["signed_by"], json!(["release"]));
 
     for role in [Role::Orchestrator, Role::Partner] {
         for ask in [Ask::get(&format!("{RECEIPTS}/{id}")), Ask::get(&format!("{RECEIPTS}?request_id=r-1"))] {
