@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
@@ -27,7 +27,7 @@ use crate::ask::{AskArgs, tell};
 use crate::client::GatewayError;
 use crate::outcome::{CommandError, Verdict, exit_code, usage};
 use crate::terminal::{Palette, Tone, harmless, pairs, table};
-use crate::values::{parse_intent, parse_span};
+use crate::values::{ms_before_now, parse_intent, parse_span};
 
 /// Where a gateway has its receipts.
 const RECEIPTS: &str = "/api/v1/admin/receipts";
@@ -181,8 +181,7 @@ fn replay(arguments: &ReplayArgs) -> Result<Verdict, CommandError> {
 fn export(arguments: &ExportArgs) -> Result<Verdict, CommandError> {
     let ExportArgs { intent, since, limit, out, common } = arguments;
     let gateway = common.open()?;
-    let since = SystemTime::now().checked_sub(*since).unwrap_or(SystemTime::UNIX_EPOCH);
-    let since_ms = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let since_ms = ms_before_now(*since);
     let path = format!("{RECEIPTS}/export?intent={intent}&since_ms={since_ms}&limit={limit}");
     let unwritable =
         |cause: std::io::Error| usage(anyhow::Error::new(cause).context(format!("cannot write {}", out.display())));
@@ -191,8 +190,7 @@ fn export(arguments: &ExportArgs) -> Result<Verdict, CommandError> {
     let mut written = serde_json::to_writer(&mut file, &Heading::new(intent.clone())).map_err(std::io::Error::from);
     let summary = gateway.hear(&path, None, |event, data| match event {
         "receipt" if written.is_ok() => {
-            // What is written on one line has no other within.
-            written = write!(file, "\n{}", data.replace('\n', " "));
+            written = write!(file, "\n{data}");
             None
         }
         "summary" => Some(gateway.parse_event::<Box<RawValue>>(&path, data)),

@@ -1,6 +1,6 @@
 //! Values that several commands take, as they are read.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use intent_gateway_domain::id::IntentId;
 
@@ -14,4 +14,10 @@ pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
     let span: jiff::Span = text.parse().map_err(|_| expected())?;
     let time = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| expected())?;
     Duration::try_from(time).map_err(|_| expected())
+}
+
+/// A time back from now, as gateways take it: milliseconds since the epoch.
+pub(crate) fn ms_before_now(span: Duration) -> u128 {
+    let then = SystemTime::now().checked_sub(span).unwrap_or(SystemTime::UNIX_EPOCH);
+    then.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis()
 }

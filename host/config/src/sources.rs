@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_registry::{ArtifactName, CredentialFiles, Credentials, Options, PlainHttp, Selector, Source, Tag};
+use intent_gateway_registry::{ArtifactName, Options, Selector, Source, Tag};
 use semver::VersionReq;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,16 +64,8 @@ impl SourceSection {
             (None, Some(range)) => Selector::Range(range.clone()),
             _ => return Err(wrong("give either `tag` or `range`".to_owned())),
         };
-        let credentials = match &self.credentials_file {
-            Some(file) => CredentialFiles::new(vec![file.clone()]),
-            None => CredentialFiles::of_this_user(),
-        };
-        let options = Options {
-            credentials: Credentials::Files(credentials),
-            plain_http: if self.insecure { PlainHttp::Insecure } else { PlainHttp::Loopback },
-            authorities: self.authorities_file.clone(),
-            ..Options::default()
-        };
+        let options =
+            Options::of_files(self.credentials_file.as_deref(), self.authorities_file.as_deref(), self.insecure);
         Ok(Source { intent: self.intent.clone(), name, selector, options })
     }
 }
@@ -116,6 +108,7 @@ pub(crate) fn rebase(sources: &mut Value, folder: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_registry::PlainHttp;
     use serde_json::json;
 
     use super::*;

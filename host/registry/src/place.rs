@@ -1,7 +1,7 @@
 //! Where artifacts are, a repository or a layout, and how they are pushed to and pulled from either.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use intent_gateway_domain::digest::Digest;
@@ -43,6 +43,22 @@ impl Default for Options {
             plain_http: PlainHttp::default(),
             authorities: None,
             timeout: TIMEOUT,
+        }
+    }
+}
+
+impl Options {
+    /// As people set it: a file of credentials in the place of the usual ones, authorities beside the usual ones, and whether plain
+    /// HTTP is spoken also to other machines.
+    #[must_use]
+    pub fn of_files(credentials: Option<&Path>, authorities: Option<&Path>, insecure: bool) -> Self {
+        let usual = Self::default();
+        let credentials = credentials.map(|file| Credentials::Files(CredentialFiles::new(vec![file.to_owned()])));
+        Self {
+            credentials: credentials.unwrap_or(usual.credentials),
+            plain_http: if insecure { PlainHttp::Insecure } else { usual.plain_http },
+            authorities: authorities.map(Path::to_owned),
+            timeout: usual.timeout,
         }
     }
 }

@@ -46,14 +46,7 @@ impl Remote {
 
     /// The digest of what a reference names; none where it names nothing.
     pub(crate) async fn resolve(&self, reference: &Reference) -> Result<Option<Digest>, RegistryError> {
-        let mut ask = self.ask(Method::HEAD, &format!("manifests/{reference}"));
-        ask.accept = Some(MANIFEST_ACCEPT);
-        let answer = self.session.ask(Action::Pull, &ask).await?;
-        match answer.status() {
-            StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Ok(None),
-            _ => return Err(self.session.transport.refusal(answer, &reference.to_string()).await),
-        }
+        let Some(answer) = self.ask_manifest(Method::HEAD, reference).await? else { return Ok(None) };
         // A registry may leave the digest out.
         let Some(text) = answer.header(DIGEST_HEADER) else {
             return Ok(self.manifest(reference).await?.map(|json| Digest::of(&json)));
@@ -67,14 +60,7 @@ impl Remote {
 
     /// The manifest or index that a reference names; none where it names nothing. It has the digest that names it.
     pub(crate) async fn manifest(&self, reference: &Reference) -> Result<Option<Vec<u8>>, RegistryError> {
-        let mut ask = self.ask(Method::GET, &format!("manifests/{reference}"));
-        ask.accept = Some(MANIFEST_ACCEPT);
-        let answer = self.session.ask(Action::Pull, &ask).await?;
-        match answer.status() {
-            StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Ok(None),
-            _ => return Err(self.session.transport.refusal(answer, &reference.to_string()).await),
-        }
+        let Some(answer) = self.ask_manifest(Method::GET, reference).await? else { return Ok(None) };
         let said = answer.header(DIGEST_HEADER).map(parse_digest).transpose();
         let said = said.map_err(|_| self.session.transport.broken(BrokenRule::NoDigest))?;
         let json = self.session.transport.read(answer, "the manifest", MANIFEST_MAX_BYTES).await?;
@@ -86,6 +72,18 @@ impl Remote {
         match expected {
             Some(expected) if expected != digest => Err(altered_manifest(expected)),
             _ => Ok(Some(json)),
+        }
+    }
+
+    /// What is answered about a manifest or index; none where the reference names nothing.
+    async fn ask_manifest(&self, method: Method, reference: &Reference) -> Result<Option<Answer>, RegistryError> {
+        let mut ask = self.ask(method, &format!("manifests/{reference}"));
+        ask.accept = Some(MANIFEST_ACCEPT);
+        let answer = self.session.ask(Action::Pull, &ask).await?;
+        match answer.status() {
+            StatusCode::OK => Ok(Some(answer)),
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => Err(self.session.transport.refusal(answer, &reference.to_string()).await),
         }
     }
 

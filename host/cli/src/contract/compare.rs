@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
-use std::time::SystemTime;
 
 use anyhow::Context as _;
 use intent_gateway_api::contracts::ComparisonProgress;
@@ -19,13 +18,13 @@ use crate::ask::tell;
 use crate::client::{Gateway, GatewayError};
 use crate::outcome::{CommandError, Verdict, fail, usage};
 use crate::terminal::{group, harmless};
+use crate::values::ms_before_now;
 use crate::{complain, files};
 
 pub(super) fn run(arguments: &CompareArgs) -> Result<Verdict, CommandError> {
     let CompareArgs { candidate, since, against, limit, html, ask } = arguments;
     let gateway = ask.open()?;
-    let since = SystemTime::now().checked_sub(*since).unwrap_or(SystemTime::UNIX_EPOCH);
-    let since_ms = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let since_ms = ms_before_now(*since);
     let mut path = format!("{CONTRACTS}/compare?since_ms={since_ms}&limit={limit}");
     match against.as_str() {
         "live" | "shown" => path.push_str(&format!("&against={against}")),

@@ -2,9 +2,7 @@
 
 use anyhow::Context as _;
 use intent_gateway_kit::subject::Subject;
-use intent_gateway_registry::{
-    ArtifactName, Contract, CredentialFiles, Credentials, Options, PlainHttp, Registry, RegistryError,
-};
+use intent_gateway_registry::{ArtifactName, Contract, Options, Registry, RegistryError};
 use serde_json::json;
 
 use super::arguments::{PullArgs, PushArgs, RegistryArgs};
@@ -60,15 +58,7 @@ pub(super) fn pull(arguments: &PullArgs) -> Result<Verdict, CommandError> {
 
 fn open(name: &ArtifactName, arguments: &RegistryArgs) -> Result<Registry, CommandError> {
     let RegistryArgs { credentials_file, authorities_file, insecure, json: _ } = arguments;
-    let files = credentials_file
-        .as_ref()
-        .map_or_else(CredentialFiles::of_this_user, |file| CredentialFiles::new(vec![file.clone()]));
-    let options = Options {
-        credentials: Credentials::Files(files),
-        plain_http: if *insecure { PlainHttp::Insecure } else { PlainHttp::Loopback },
-        authorities: authorities_file.clone(),
-        ..Options::default()
-    };
+    let options = Options::of_files(credentials_file.as_deref(), authorities_file.as_deref(), *insecure);
     Registry::open(name, &options).map_err(usage)
 }
 
