@@ -262,7 +262,7 @@ impl Catalogue {
             self.stage(&entry.intent, live).await;
         }
         let view = self.view();
-        let found = view.ready.get(&live).or_else(|| view.ready.get(view.served.get(&entry.intent)?));
+        let found = view.ready.get(&live).or_else(|| view.ready.get(view.chosen.get(&entry.intent)?));
         found.map(|ready| ready.contract.clone())
     }
 
@@ -431,7 +431,7 @@ impl Catalogue {
         }
         let found = {
             let view = self.view();
-            let entry = view.entry_of(failing).filter(|entry| view.served.get(&entry.intent) == Some(&failing));
+            let entry = view.entry_of(failing).filter(|entry| view.chosen.get(&entry.intent) == Some(&failing));
             entry.map(|entry| {
                 let ready =
                     |digest: &Digest| *digest != failing && entry.version(*digest).is_some() && view.is_ready(*digest);

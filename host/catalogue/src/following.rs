@@ -197,7 +197,7 @@ impl Catalogue {
             view.decide();
             let held = self.held().clone();
             view.forget_others(&|digest| held.contains(&digest));
-            (before, view.served.clone(), view.to_serve(), view.tried_out())
+            (before, view.chosen.clone(), view.to_serve(), view.tried_out())
         };
         for (intent, digest) in &after {
             if before.get(intent) != Some(digest) {
@@ -206,6 +206,7 @@ impl Catalogue {
         }
         self.setup.trials.replace(tried_out);
         self.setup.runtime.serve(to_serve).await;
+        self.view().served.clone_from(&after);
         // Last: whoever is dropped before leaves it to the next one.
         self.published.store(changes, Ordering::Release);
         let now = self.setup.clock.now();

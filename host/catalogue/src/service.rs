@@ -143,7 +143,7 @@ impl Catalogue {
         let view = self.view();
         let ought_to_serve = view.entries.values().filter(|entry| entry.live.is_some());
         let mut missing: BTreeSet<String> = ought_to_serve
-            .filter(|entry| !view.served.contains_key(&entry.intent))
+            .filter(|entry| !view.chosen.contains_key(&entry.intent))
             .map(|entry| entry.intent.to_string())
             .collect();
         // Where anything is known of an intent and none serves, somebody has decided so.

@@ -30,7 +30,9 @@ pub(crate) struct View {
     pub(crate) taken_out: BTreeMap<IntentId, TakenOut>,
     /// What is revoked, as it was last read.
     pub(crate) revocations: Arc<Revocations>,
-    /// What serves here.
+    /// What is to serve here.
+    pub(crate) chosen: BTreeMap<IntentId, Digest>,
+    /// What serves here: behind what is chosen while that is published.
     pub(crate) served: BTreeMap<IntentId, Digest>,
 }
 
@@ -106,17 +108,17 @@ impl View {
         }
     }
 
-    /// Decides anew what serves.
+    /// Decides anew what is to serve.
     pub(crate) fn decide(&mut self) {
         let wanted = |entry: &Entry| self.taken_out.get(&entry.intent).is_some_and(|out| entry.is_live(out.failing));
         let done: Vec<IntentId> =
             self.taken_out.keys().filter(|intent| !self.entries.get(*intent).is_some_and(wanted)).cloned().collect();
         self.taken_out.retain(|intent, _| !done.contains(intent));
-        let served = |entry: &Entry| Some((entry.intent.clone(), self.choose(entry)?));
-        self.served = self.entries.values().filter_map(served).collect();
+        let chosen = |entry: &Entry| Some((entry.intent.clone(), self.choose(entry)?));
+        self.chosen = self.entries.values().filter_map(chosen).collect();
     }
 
-    /// The version that serves an intent here: the live one, where it is ready, else the last good one that is. Better the one
+    /// The version that is to serve an intent here: the live one, where it is ready, else the last good one that is. Better the one
     /// before than none.
     fn choose(&self, entry: &Entry) -> Option<Digest> {
         let live = entry.live?;
@@ -129,7 +131,7 @@ impl View {
     pub(crate) fn to_serve(&self) -> Vec<ServedIntent> {
         let of_entry = |entry: &Entry| ServedIntent {
             intent: entry.intent.clone(),
-            live: self.served.get(&entry.intent).copied(),
+            live: self.chosen.get(&entry.intent).copied(),
             candidate: self
                 .rollout_of(entry)
                 .map(|rollout| (rollout.digest, rollout.share()))
@@ -148,7 +150,7 @@ impl View {
     /// with, and has the candidate ready.
     fn rollout_of<'a>(&self, entry: &'a Entry) -> Option<&'a Rollout> {
         let rollout = entry.rollout.as_ref()?;
-        let serves = self.served.get(&entry.intent) == Some(&rollout.baseline);
+        let serves = self.chosen.get(&entry.intent) == Some(&rollout.baseline);
         (serves && self.is_ready(rollout.digest)).then_some(rollout)
     }
 

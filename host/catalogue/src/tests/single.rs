@@ -1,5 +1,7 @@
 //! A gateway that is alone.
 
+use std::future::poll_fn;
+
 use futures_executor::block_on;
 use futures_util::FutureExt as _;
 use futures_util::future::join;
@@ -104,6 +106,31 @@ fn what_changes_while_a_set_is_published_serves_too() {
     let ((), loaded) = block_on(join(node.catalogue.publish(), loading));
     assert!(loaded.version.live);
     assert_eq!(node.live(), Some(loaded.version.digest));
+}
+
+#[test]
+fn a_version_is_not_told_to_be_live_before_it_serves() {
+    let world = World::new();
+    let node = world.start("a");
+    let first = node.load(&version("1.0.0")).expect("it loads").version.digest;
+    node.runtime.yields.store(true, std::sync::atomic::Ordering::Relaxed);
+    let live = || {
+        let told = node.catalogue.versions().into_iter().find(|version| version.live).map(|version| version.digest);
+        (told, node.live())
+    };
+    let mut loading = node.load_later(&version("1.1.0")).boxed_local();
+    let mut seen = vec![live()];
+    let loaded = block_on(poll_fn(|context| {
+        let polled = loading.poll_unpin(context);
+        seen.push(live());
+        polled
+    }));
+    let second = loaded.expect("it loads").version.digest;
+    assert!(seen.iter().all(|(told, serving)| told == serving), "{seen:?}");
+    assert_eq!(
+        (seen.len() > 2, seen.first(), seen.last()),
+        (true, Some(&(Some(first), Some(first))), Some(&(Some(second), Some(second))))
+    );
 }
 
 #[test]
