@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "answer_scan", run: targets::answer_scan::run },
     Target { name: "search_payload", run: targets::search_payload::run },
     Target { name: "reference", run: targets::reference::run },
@@ -37,6 +37,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "event_stream", run: targets::event_stream::run },
     Target { name: "component", run: targets::component::run },
     Target { name: "signed_component", run: targets::signed_component::run },
+    Target { name: "oci_manifest", run: targets::oci_manifest::run },
 ];
 
 /// The target of a name.

@@ -133,4 +133,5 @@ targets! {
     event_stream
     component
     signed_component
+    oci_manifest
 }
