@@ -670,6 +670,7 @@ fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error>
         wait_max_ms,
         faults_before_rollback,
         versions_kept_per_intent,
+        code_unused_minutes,
         compile_timeout_ms,
         compile_memory_max_bytes,
     } = config;
@@ -685,6 +686,7 @@ fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error>
         ("wait_max_ms".to_owned(), number(*wait_max_ms)?),
         ("faults_before_rollback".to_owned(), number((*faults_before_rollback).into())?),
         ("versions_kept_per_intent".to_owned(), size(*versions_kept_per_intent)?),
+        ("code_unused_minutes".to_owned(), number(*code_unused_minutes)?),
         ("compile_timeout_ms".to_owned(), number(*compile_timeout_ms)?),
         ("compile_memory_max_bytes".to_owned(), size(*compile_memory_max_bytes)?),
     ]))

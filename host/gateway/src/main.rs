@@ -13,6 +13,7 @@ mod fleet;
 mod health;
 mod issuer_keys;
 mod linking;
+mod open_files;
 mod progress;
 mod readiness;
 mod serve;

@@ -64,6 +64,7 @@ use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
+use crate::open_files;
 use crate::progress::CompileProgress;
 use crate::readiness::{ReadinessWatch, TaskRounds};
 use crate::telemetry::{Sizes, Telemetry};
@@ -78,6 +79,7 @@ const EXIT_INTERRUPTED: i32 = 130;
 pub(crate) fn run(config: Config, options: ServeOptions) -> anyhow::Result<()> {
     let telemetry = Telemetry::start(&config.log, &config.telemetry)?;
     config.secret_files.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
     let served = runtime.block_on(serve(config, options, &telemetry));
     telemetry.stop();

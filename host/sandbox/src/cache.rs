@@ -3,10 +3,13 @@
 //! Compiled code runs with the gateway's own rights, so an entry is used only after its MAC under a key that
 //! this installation made for itself has been verified; the MAC covers the component's digest and everything
 //! that decides whether the code fits this engine. Whatever else lies in the folder is ignored and replaced.
+//!
+//! An entry is the code, so that it can be mapped as it lies there, and then its MAC. It is never written again once it has
+//! been mapped: what replaces it is another file of the same name.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io::{self, Read as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,24 +17,31 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
+use tempfile::NamedTempFile;
 use wasmtime::component::Component;
 
-use crate::compiling::{self, CompiledCode};
+use crate::compiling::{self, CodeFile, CompiledCode};
 use crate::component::ContractComponent;
 use crate::engine::Engine;
 use crate::failure::LoadError;
 use crate::files;
 
-/// First bytes of an entry; the number is the version of its layout.
-const MAGIC: &[u8; 8] = b"igwcode2";
-/// Length of the MAC in bytes.
+/// Last bytes of an entry; the number is the version of its layout.
+const MAGIC: &[u8; 8] = b"igwcode3";
+/// Length of the MAC before them in bytes.
 const MAC_BYTES: usize = blake3::OUT_LEN;
+/// What follows the code, bytes.
+const TRAILER_BYTES: usize = MAC_BYTES + MAGIC.len();
+/// The release of the gateway, which decides what a contract that was examined has passed.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
 /// Length of the key in bytes.
 const KEY_BYTES: usize = blake3::KEY_LEN;
 /// Name of the folder in the state folder.
 pub(crate) const FOLDER: &str = "compiled";
 /// Ending of entries.
 const ENDING: &str = "compiled";
+/// How the names of those begin that nobody has asked to keep.
+const UNKEPT: &str = "new-";
 
 /// The folder of compiled components.
 pub struct CompiledCache {
@@ -40,6 +50,12 @@ pub struct CompiledCache {
     key: [u8; KEY_BYTES],
     /// Held while entries are written or removed: one that is half written is no entry yet.
     changing: Mutex<()>,
+}
+
+/// The compiled form of a component that was examined. It is gone with this unless it is kept.
+pub(crate) struct UnkeptCode {
+    digest: Digest,
+    file: NamedTempFile,
 }
 
 /// Why an entry was not used.
@@ -61,6 +77,8 @@ impl CompiledCache {
     pub fn open(engine: &Engine, state_dir: &Path) -> io::Result<Self> {
         let folder = state_dir.join(FOLDER);
         files::create_folder(&folder)?;
+        // What a process left that ended in the middle of it.
+        remove_where(&folder, is_unkept)?;
         let key = key(&state_dir.join("compiled.key"))?;
         Ok(Self { engine: engine.clone(), folder, key, changing: Mutex::default() })
     }
@@ -79,18 +97,61 @@ impl CompiledCache {
     }
 
     fn read(&self, digest: Digest) -> Result<Component, Unusable> {
-        let entry = fs::read(self.path(digest)).map_err(Unusable::Unreadable)?;
-        let rest = entry.strip_prefix(MAGIC).ok_or(Unusable::NotAuthentic)?;
-        let (mac, code) = rest.split_at_checked(MAC_BYTES).ok_or(Unusable::NotAuthentic)?;
+        let mut file = File::open(self.path(digest)).map_err(Unusable::Unreadable)?;
+        let length = file.metadata().map_err(Unusable::Unreadable)?.len();
+        let code_bytes = length.checked_sub(TRAILER_BYTES as u64).ok_or(Unusable::NotAuthentic)?;
+        let mac = self.mac(digest, (&mut file).take(code_bytes)).map_err(Unusable::Unreadable)?;
+        let mut trailer = [0; TRAILER_BYTES];
+        file.read_exact(&mut trailer).map_err(Unusable::Unreadable)?;
         // This comparison takes the same time wherever the two differ.
-        if self.mac(digest, code) != *mac {
+        let (kept_mac, magic) = trailer.split_at(MAC_BYTES);
+        if magic != MAGIC || mac != *kept_mac {
             return Err(Unusable::NotAuthentic);
         }
-        // The MAC shows that these bytes are what the compiler returned in this installation, for this component and an
-        // engine of the same compatibility. They were read once, into memory of our own.
-        let start = entry.len() - code.len();
-        let code = CompiledCode::verified(Bytes::from(entry).slice(start..));
-        code.load(&self.engine).map_err(|error| Unusable::Refused(error.into()))
+        // The MAC shows that this file has what the compiler returned in this installation, for this component and an
+        // engine of the same compatibility.
+        CodeFile::verified(file).map(&self.engine).map_err(|error| Unusable::Refused(error.into()))
+    }
+
+    /// Makes ready what was just compiled, with its file where one can be written.
+    ///
+    /// # Errors
+    /// When it needs more than an instance may have.
+    pub(crate) fn load_new(
+        &self,
+        digest: Digest,
+        code: &CompiledCode,
+    ) -> wasmtime::Result<(Component, Option<UnkeptCode>)> {
+        let mapped = self.write(digest, code).map_err(wasmtime::Error::from).and_then(|(unkept, file)| {
+            let component = CodeFile::verified(file).map(&self.engine)?;
+            Ok((component, Some(unkept)))
+        });
+        mapped.or_else(|error| {
+            let component = code.load(&self.engine)?;
+            // Without a file it takes more memory, and a restart compiles again, which is not a reason to refuse a version.
+            tracing::warn!(%digest, error = format!("{error:#}"), "a compiled contract cannot be put on the disk");
+            Ok((component, None))
+        })
+    }
+
+    fn write(&self, digest: Digest, code: &CompiledCode) -> io::Result<(UnkeptCode, File)> {
+        let mac = self.mac(digest, code.as_bytes())?;
+        let mut file = tempfile::Builder::new().prefix(UNKEPT).tempfile_in(&self.folder)?;
+        for part in [code.as_bytes(), mac.as_bytes(), MAGIC] {
+            file.write_all(part)?;
+        }
+        let mut written = file.reopen()?;
+        written.rewind()?;
+        Ok((UnkeptCode { digest, file }, written))
+    }
+
+    /// Keeps a compiled form; when it returns, it survives a power cut.
+    pub(crate) fn keep(&self, UnkeptCode { digest, file }: UnkeptCode) -> io::Result<()> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is not on the disk cannot be given back, either.
+        file.as_file().sync_all()?;
+        file.persist(self.path(digest)).map_err(|error| error.error)?;
+        files::sync_folder(&self.folder)
     }
 
     /// Compiles a component into the cache and gives its digest; for benches.
@@ -99,8 +160,9 @@ impl CompiledCache {
     /// [`LoadError`] when it does not compile, or cannot be written.
     pub async fn fill(&self, bytes: &[u8]) -> Result<Digest, LoadError> {
         let digest = Digest::of(bytes);
-        let (_, code) = compiling::compile(&self.engine, Bytes::copy_from_slice(bytes)).await?;
-        self.store(digest, &code).map_err(LoadError::Unreadable)?;
+        let code = compiling::compile(&self.engine, Bytes::copy_from_slice(bytes)).await?;
+        let (unkept, _) = self.write(digest, &code).map_err(LoadError::Unreadable)?;
+        self.keep(unkept).map_err(LoadError::Unreadable)?;
         Ok(digest)
     }
 
@@ -110,24 +172,12 @@ impl CompiledCache {
         self.load(digest).is_some_and(|compiled| ContractComponent::new(&self.engine, &compiled).is_ok())
     }
 
-    /// Keeps the compiled form.
-    pub(crate) fn store(&self, digest: Digest, code: &CompiledCode) -> io::Result<()> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mac = self.mac(digest, code.as_bytes());
-        files::replace(&self.path(digest), &[MAGIC, mac.as_bytes(), code.as_bytes()])
-    }
-
     /// Removes every entry but these, those of other engines included.
     pub(crate) fn retain(&self, kept: &HashSet<Digest>) -> io::Result<()> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let keep: HashSet<PathBuf> = kept.iter().map(|digest| self.path(*digest)).collect();
-        for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            if !keep.contains(&path) {
-                files::remove(&path)?;
-            }
-        }
-        Ok(())
+        // One that is being examined is its own to remove.
+        remove_where(&self.folder, |path| !keep.contains(path) && !is_unkept(path))
     }
 
     fn path(&self, digest: Digest) -> PathBuf {
@@ -137,14 +187,29 @@ impl CompiledCache {
     }
 
     /// The keyed hash: BLAKE3, since a contract has a megabyte of code and is loaded before it serves.
-    fn mac(&self, digest: Digest, code: &[u8]) -> blake3::Hash {
+    fn mac(&self, digest: Digest, code: impl io::Read) -> io::Result<blake3::Hash> {
         let mut mac = blake3::Hasher::new_keyed(&self.key);
         mac.update(MAGIC);
         mac.update(digest.as_bytes());
         mac.update(self.engine.compatibility().as_bytes());
-        mac.update(code);
-        mac.finalize()
+        mac.update(Digest::of(RELEASE.as_bytes()).as_bytes());
+        mac.update_reader(code)?;
+        Ok(mac.finalize())
     }
+}
+
+fn is_unkept(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNKEPT.as_bytes()))
+}
+
+fn remove_where(folder: &Path, is_removed: impl Fn(&Path) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if is_removed(&path) {
+            files::remove(&path)?;
+        }
+    }
+    Ok(())
 }
 
 impl std::fmt::Debug for CompiledCache {

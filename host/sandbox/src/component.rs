@@ -14,6 +14,7 @@ use crate::descriptor;
 use crate::engine::{Engine, Lane};
 use crate::failure::LoadError;
 use crate::instance::{self, Guest, TABLE_ELEMENT_BYTES};
+use crate::pages::CodePages;
 
 /// How much longer than its deadline a call with WASI may take by the clock.
 const WASI_WAIT_FACTOR: u32 = 4;
@@ -23,6 +24,7 @@ const WASI_WAIT_FACTOR: u32 = 4;
 pub(crate) struct ContractComponent {
     engine: Engine,
     pre: InstancePre<Guest>,
+    pages: Arc<CodePages>,
     memory: Arc<ContractMemory>,
     pub(crate) exports: Exports,
     with_wasi: bool,
@@ -44,7 +46,12 @@ impl ContractComponent {
     ) -> Result<Self, LoadError> {
         let pre = engine.linker(with_wasi).instantiate_pre(component).map_err(|e| LoadError::Compile(e.into()))?;
         let memory = engine.memory().contract(starting_bytes(component).min(engine.config().memory_max_bytes));
-        Ok(Self { engine: engine.clone(), pre, memory, exports, with_wasi })
+        let pages = Arc::new(CodePages::new(component.clone()));
+        Ok(Self { engine: engine.clone(), pre, pages, memory, exports, with_wasi })
+    }
+
+    pub(crate) fn pages(&self) -> &CodePages {
+        &self.pages
     }
 
     /// Compares the type of every function with the interface.
@@ -118,6 +125,11 @@ impl ContractComponent {
         P: ComponentNamedList + Lower + Send + Sync,
         R: ComponentNamedList + Lift + Send + Sync + 'static,
     {
+        if self.pages.note_call() {
+            let pages = self.pages.clone();
+            // A panic there leaves the pages to be fetched as they are touched.
+            let _ = tokio::task::spawn_blocking(move || pages.fetch()).await;
+        }
         // Declared before the store and therefore dropped after it: slot and memory are free when they are given back.
         let admission = self.engine.admit(lane, &self.memory).await?;
         let deadline = self.engine.deadline(lane);

@@ -22,6 +22,8 @@ const WAITING_CAP: u32 = 65_536;
 const COMPILE_TIMEOUT_MS: (u64, u64) = (1_000, 600_000);
 /// Smallest and largest memory that compiling a component may be given, bytes. The lower bound leaves room for the program.
 const COMPILE_MEMORY_BYTES: (usize, usize) = (256 * 1024 * 1024, 64 * 1024 * 1024 * 1024);
+/// Longest time after which unused code may be set to give its memory back, minutes: a week.
+const CODE_UNUSED_CAP_MINUTES: u64 = 10_080;
 /// Most versions of an intent that may be kept.
 const VERSIONS_CAP: usize = 100;
 
@@ -49,6 +51,9 @@ pub struct SandboxConfig {
     pub faults_before_rollback: u32,
     /// Loaded versions kept for each intent, the live one and the one to go back to included.
     pub versions_kept_per_intent: usize,
+    /// The code of a contract that was not called for this long gives its memory back, minutes; 0 for never. The next call fetches it
+    /// from the state folder.
+    pub code_unused_minutes: u64,
     /// Compiling a component is ended after this time, milliseconds.
     pub compile_timeout_ms: u64,
     /// Address space of a process that compiles a component, bytes. Two may run at a time.
@@ -67,6 +72,7 @@ impl Default for SandboxConfig {
             wait_max_ms: 1_000,
             faults_before_rollback: 5,
             versions_kept_per_intent: 8,
+            code_unused_minutes: 10,
             compile_timeout_ms: 60_000,
             compile_memory_max_bytes: 1024 * 1024 * 1024,
         }
@@ -112,9 +118,15 @@ impl SandboxConfig {
         in_range("max_waiting_calls", self.max_waiting_calls.into(), 0, WAITING_CAP.into())?;
         in_range("faults_before_rollback", self.faults_before_rollback.into(), 1, u32::MAX.into())?;
         in_range("versions_kept_per_intent", wide(self.versions_kept_per_intent), 2, wide(VERSIONS_CAP))?;
+        in_range("code_unused_minutes", self.code_unused_minutes, 0, CODE_UNUSED_CAP_MINUTES)?;
         in_range("compile_timeout_ms", self.compile_timeout_ms, COMPILE_TIMEOUT_MS.0, COMPILE_TIMEOUT_MS.1)?;
         let (least, most) = (wide(COMPILE_MEMORY_BYTES.0), wide(COMPILE_MEMORY_BYTES.1));
         in_range("compile_memory_max_bytes", wide(self.compile_memory_max_bytes), least, most)
+    }
+
+    /// After how long without a call the code of a contract gives its memory back.
+    pub(crate) fn code_unused(&self) -> Option<Duration> {
+        (self.code_unused_minutes > 0).then(|| Duration::from_secs(60 * self.code_unused_minutes))
     }
 
     /// The deadline of a serving call.
@@ -162,6 +174,7 @@ mod tests {
             ("max_waiting_calls", SandboxConfig { max_waiting_calls: WAITING_CAP + 1, ..base() }),
             ("faults_before_rollback", SandboxConfig { faults_before_rollback: 0, ..base() }),
             ("versions_kept_per_intent", SandboxConfig { versions_kept_per_intent: 1, ..base() }),
+            ("code_unused_minutes", SandboxConfig { code_unused_minutes: CODE_UNUSED_CAP_MINUTES + 1, ..base() }),
             ("compile_timeout_ms", SandboxConfig { compile_timeout_ms: 999, ..base() }),
             ("compile_memory_max_bytes", SandboxConfig { compile_memory_max_bytes: 1024, ..base() }),
         ];

@@ -19,6 +19,7 @@ use crate::component::ContractComponent;
 use crate::engine::{Engine, Lane};
 use crate::examples::Example;
 use crate::failure::LoadError;
+use crate::pages::CodePages;
 use crate::{checks, convert, examples};
 
 /// One compiled contract. Cheap to clone.
@@ -37,7 +38,14 @@ impl LoadedContract {
     /// # Errors
     /// [`LoadError`] when the bytes are not a contract.
     pub async fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
-        let (compiled, _) = compiling::compile(engine, Bytes::copy_from_slice(bytes)).await?;
+        let code = compiling::compile(engine, Bytes::copy_from_slice(bytes)).await?;
+        let loading = {
+            let engine = engine.clone();
+            // It copies the code, and looks through the types.
+            tokio::task::spawn_blocking(move || code.load(&engine))
+        };
+        let loaded = loading.await.map_err(|error| LoadError::Broken(error.into()))?;
+        let compiled = loaded.map_err(|error| LoadError::Compile(error.into()))?;
         Self::examine(engine, &compiled, Digest::of(bytes)).await
     }
 
@@ -90,6 +98,11 @@ impl LoadedContract {
     /// [`ContractFault`] when the instance cannot be made.
     pub async fn instantiate_only(&self) -> Result<(), ContractFault> {
         self.component.instantiate_only().await
+    }
+
+    /// The memory of its code.
+    pub(crate) fn pages(&self) -> &CodePages {
+        self.component.pages()
     }
 
     pub(crate) async fn classify_in(

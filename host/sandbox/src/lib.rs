@@ -33,6 +33,7 @@ mod golive;
 mod instance;
 mod left;
 mod loading;
+mod pages;
 mod progress;
 mod registry;
 mod sandbox;

@@ -11,8 +11,8 @@ use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_domain::versions::RefusedComponent;
 use wasmtime::component::Component;
 
-use crate::cache::CompiledCache;
-use crate::compiling::{self, CompiledCode};
+use crate::cache::{CompiledCache, UnkeptCode};
+use crate::compiling;
 use crate::contract::LoadedContract;
 use crate::engine::Engine;
 use crate::failure::LoadError;
@@ -22,7 +22,7 @@ use crate::progress::StartProgress;
 pub(crate) struct Prepared {
     pub(crate) contract: LoadedContract,
     /// The compiled form, where it is not in the cache already.
-    pub(crate) to_cache: Option<CompiledCode>,
+    pub(crate) to_cache: Option<UnkeptCode>,
 }
 
 /// A component that did not pass, with what it told of itself.
@@ -60,16 +60,22 @@ pub(crate) async fn prepare(
         Some(compiled) => (compiled, None),
         None => {
             progress.compile();
-            let compiled = compiling::compile(engine, bytes).await;
-            let (compiled, code) = compiled.map_err(|error| rejected(error, Some(digest)))?;
-            (compiled, Some(code))
+            let code = compiling::compile(engine, bytes).await.map_err(|error| rejected(error, Some(digest)))?;
+            let loading = {
+                let cache = Arc::clone(cache);
+                tokio::task::spawn_blocking(move || cache.load_new(digest, &code))
+            };
+            let loaded = loading.await.map_err(|error| rejected(LoadError::Broken(error.into()), Some(digest)))?;
+            loaded.map_err(|error| rejected(LoadError::Compile(error.into()), Some(digest)))?
         }
     };
     let contract = examine(engine, &compiled, digest).await?;
+    run_examples(&contract).await?;
     Ok(Prepared { contract, to_cache })
 }
 
-/// The same for a component whose compiled form is in the cache; none where it is not.
+/// The same for a component whose compiled form is in the cache; none where it is not. What is kept has passed its examples, under
+/// this release of the gateway, and the same code would answer the same again.
 pub(crate) async fn take_up(
     engine: &Engine,
     cache: &Arc<CompiledCache>,
@@ -84,13 +90,14 @@ pub(crate) async fn take_up(
 }
 
 async fn examine(engine: &Engine, compiled: &Component, digest: Digest) -> Result<LoadedContract, Box<Rejected>> {
-    let rejected = |error, identity| Box::new(Rejected { error, digest: Some(digest), identity });
     let examined = LoadedContract::examine(engine, compiled, digest).await;
-    let contract = examined.map_err(|error| rejected(error, None))?;
-    if let Err(error) = contract.run_examples().await {
+    examined.map_err(|error| Box::new(Rejected { error, digest: Some(digest), identity: None }))
+}
+
+async fn run_examples(contract: &LoadedContract) -> Result<(), Box<Rejected>> {
+    contract.run_examples().await.map_err(|error| {
         let descriptor = contract.descriptor();
-        let identity = (descriptor.intent.to_string(), descriptor.version.to_string());
-        return Err(rejected(error, Some(identity)));
-    }
-    Ok(contract)
+        let identity = Some((descriptor.intent.to_string(), descriptor.version.to_string()));
+        Box::new(Rejected { error, digest: Some(contract.digest()), identity })
+    })
 }

@@ -26,9 +26,10 @@ use intent_gateway_domain::telemetry;
 use intent_gateway_domain::versions::{CallCounts, Failing};
 use tokio::sync::mpsc;
 
-use crate::compiling::CompiledCode;
+use crate::cache::UnkeptCode;
 use crate::contract::LoadedContract;
 use crate::engine::Lane;
+use crate::pages::CodePages;
 
 /// Where faults are recorded, from the time on that there is such a place.
 pub(crate) type FaultSink = Arc<OnceLock<Arc<dyn FaultLog>>>;
@@ -80,7 +81,7 @@ impl FunctionCounts {
 pub(crate) struct Version {
     contract: LoadedContract,
     /// Its compiled form, until that is kept.
-    to_cache: Mutex<Option<CompiledCode>>,
+    to_cache: Mutex<Option<UnkeptCode>>,
     /// By function: a search calls two, and one that always works must not hide one that never does.
     functions: [FunctionCounts; Function::ALL.len()],
     faults_before_rollback: u32,
@@ -90,7 +91,7 @@ pub(crate) struct Version {
 impl Version {
     pub(crate) fn new(
         contract: LoadedContract,
-        to_cache: Option<CompiledCode>,
+        to_cache: Option<UnkeptCode>,
         faults_before_rollback: u32,
         reports: Reports,
     ) -> Self {
@@ -104,8 +105,13 @@ impl Version {
     }
 
     /// Its compiled form, where that is not kept yet. Given once.
-    pub(crate) fn take_code(&self) -> Option<CompiledCode> {
+    pub(crate) fn take_code(&self) -> Option<UnkeptCode> {
         self.to_cache.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The memory of its code.
+    pub(crate) fn pages(&self) -> &CodePages {
+        self.contract.pages()
     }
 
     /// Forgets past faults: somebody decided that the version serves (again).

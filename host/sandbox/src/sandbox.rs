@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as StdMutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use crate::compiling::queue::LoadQueue;
 use crate::config::SandboxConfig;
 use crate::engine::{Engine, EngineError};
 use crate::loading::{self, Prepared};
+use crate::pages;
 use crate::progress::StartProgress;
 use crate::registry::{FaultSink, Published, Reports, Snapshot, Version};
 use crate::state_dir::{StateDir, StateError};
@@ -43,14 +44,27 @@ pub enum StartError {
     State(#[from] StateError),
 }
 
+/// Versions that somebody holds, by their digests.
+#[derive(Default)]
+pub(crate) struct HeldVersions(StdMutex<HashMap<Digest, Weak<Version>>>);
+
+impl HeldVersions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Weak<Version>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Version>> {
+        self.lock().values().filter_map(Weak::upgrade).collect()
+    }
+}
+
 /// Runs contracts. Its tasks end with it, or when shut down.
 pub struct Sandbox {
     engine: Engine,
     cache: Arc<CompiledCache>,
     _state_dir: StateDir,
     snapshot: ArcSwap<Published>,
-    /// Versions that somebody holds, by their digests.
-    held: StdMutex<HashMap<Digest, Weak<Version>>>,
+    held: Arc<HeldVersions>,
     /// Who has a component examined, and who waits for it.
     queue: LoadQueue,
     reports: Reports,
@@ -105,12 +119,17 @@ impl Sandbox {
         if engine.asks_kernel() {
             tasks.spawn(swap::watch(shutdown.clone()));
         }
+        let held = Arc::<HeldVersions>::default();
+        if let Some(unused) = config.code_unused() {
+            let giving = pages::give_back_unused(Arc::downgrade(&held), unused);
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(giving));
+        }
         Ok(Arc::new(Self {
             engine,
             cache: Arc::new(cache),
             _state_dir: held_dir,
             snapshot: ArcSwap::from_pointee(Published::new(Snapshot::default())),
-            held: StdMutex::default(),
+            held,
             queue: LoadQueue::new(),
             reports: Reports { failing, faults: FaultSink::default() },
             failing: Mutex::new(failing_reports),
@@ -156,12 +175,12 @@ impl Sandbox {
     }
 
     fn held(&self, digest: Digest) -> Option<Arc<Version>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&digest)?.upgrade()
+        self.held.lock().get(&digest)?.upgrade()
     }
 
     /// Makes a version of what was examined. One that somebody holds already is that one.
     fn hold(&self, Prepared { contract, to_cache }: Prepared) -> Arc<Version> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         held.retain(|_, version| version.strong_count() > 0);
         let digest = contract.digest();
         if let Some(version) = held.get(&digest).and_then(Weak::upgrade) {
@@ -203,7 +222,7 @@ impl Sandbox {
         // A panic there costs a later compilation at most.
         let _ = tokio::task::spawn_blocking(move || {
             // Without it a restart compiles again, which is not a reason to refuse a version.
-            if let Err(error) = cache.store(digest, &code) {
+            if let Err(error) = cache.keep(code) {
                 tracing::warn!(%digest, %error, "the compiled contract could not be cached");
             }
         })
@@ -237,10 +256,7 @@ impl Sandbox {
 
     /// Removes compiled forms of versions that nobody holds: what is examined at the moment is held.
     async fn forget_code(&self) {
-        let held: HashSet<Digest> = {
-            let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.iter().filter(|(_, version)| version.strong_count() > 0).map(|(digest, _)| *digest).collect()
-        };
+        let held: HashSet<Digest> = self.held.all().iter().map(|version| version.digest()).collect();
         let cache = self.cache.clone();
         let removing = tokio::task::spawn_blocking(move || cache.retain(&held));
         if let Ok(Err(error)) = removing.await {

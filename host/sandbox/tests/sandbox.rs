@@ -28,6 +28,8 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 const INTENT: &str = "test.hostile";
+/// Minutes that something may be late which a busy machine does beside the test.
+const RETRIES: u32 = 200;
 
 fn config() -> SandboxConfig {
     SandboxConfig { max_concurrent_instances: 8, faults_before_rollback: 3, ..SandboxConfig::default() }
@@ -430,6 +432,84 @@ async fn a_restart_serves_the_same_versions_without_compiling() {
     assert_eq!(sandbox.versions().len(), 2);
 }
 
+/// Another file under the same name: the one before may be in use.
+fn replace(path: &Path, bytes: &[u8]) {
+    std::fs::remove_file(path).expect("removed");
+    std::fs::write(path, bytes).expect("written");
+}
+
+/// What is in memory of the files of a folder, KiB.
+fn resident_kib(folder: &Path) -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/smaps").expect("what is mapped");
+    let folder = folder.to_str().expect("a name");
+    let (mut is_of_folder, mut sum) = (false, 0);
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("Rss:"), Some(kib)) if is_of_folder => sum += kib.parse::<u64>().expect("a number"),
+            (Some(range), _) if range.contains('-') && !range.ends_with(':') => is_of_folder = line.contains(folder),
+            _ => {}
+        }
+    }
+    sum
+}
+
+/// Lets the clock jump, a minute at a time, and lets others work for a moment after each.
+async fn pass_minutes(minutes: u32) {
+    for _ in 0..minutes {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::resume();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn code_that_nobody_calls_gives_its_memory_back_until_it_is_called() {
+    // On the disk: a file system in memory has nothing to give back.
+    let state = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let place = Place { state, ..Place::new() };
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    let folder = place.state.path().join("compiled");
+    let contract = sandbox.live(INTENT).expect("live");
+    told(&contract).await;
+    let in_use = resident_kib(&folder);
+    assert!(in_use > 0, "the code is mapped from its file");
+
+    // It is called again before the time is over.
+    for _ in 0..2 {
+        pass_minutes(9).await;
+        assert!(resident_kib(&folder) * 2 > in_use);
+        told(&contract).await;
+    }
+    pass_minutes(10).await;
+    // One look more, for the last one was made at some time within the minutes.
+    for _ in 0..RETRIES {
+        pass_minutes(1).await;
+        if resident_kib(&folder) * 4 < in_use {
+            break;
+        }
+    }
+    assert!(resident_kib(&folder) * 4 < in_use, "the code is given back");
+    // It is whole when it is called again.
+    assert_eq!(told(&contract).await[0], r#"{"told":"1.0.0"}"#);
+    assert!(resident_kib(&folder) * 2 > in_use, "it was fetched as a whole");
+}
+
+#[tokio::test]
+async fn what_nobody_kept_leaves_no_file() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    assert_eq!(code(load(&sandbox, "0.9.0", "honest").await), "VERSION_NOT_ABOVE");
+    until("only what is kept has a file", || place.compiled().len() == 1).await;
+    // What a process left that ended in the middle of it.
+    std::fs::write(place.state.path().join("compiled/new-left"), "half").expect("written");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!((live(&sandbox), place.compiled().len()), ("1.0.0".to_owned(), 1));
+}
+
 #[tokio::test]
 async fn compiled_code_that_was_tampered_with_is_compiled_again() {
     let place = Place::new();
@@ -447,7 +527,7 @@ async fn compiled_code_that_was_tampered_with_is_compiled_again() {
         .precompile_component(&wat::parse_str("(component)").expect("a component"))
         .expect("it compiles");
     for bad in [flipped(0), flipped(20), flipped(good.len() / 2), shortened, foreign, Vec::new()] {
-        std::fs::write(&entry, &bad).expect("tampered");
+        replace(&entry, &bad);
         sandbox = place.restart(sandbox).await;
         assert_eq!(live(&sandbox), "1.0.0");
         assert_ne!(std::fs::read(&entry).expect("the entry"), bad, "the entry is replaced");
@@ -455,7 +535,7 @@ async fn compiled_code_that_was_tampered_with_is_compiled_again() {
     // The entry of one component under the name of another is as foreign as any.
     let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads");
     let other = place.compiled().into_iter().find(|path| *path != entry).expect("a second entry");
-    std::fs::copy(&entry, &other).expect("swapped");
+    replace(&other, &std::fs::read(&entry).expect("the entry"));
     let sandbox = place.restart(sandbox).await;
     assert_eq!(sandbox.live(INTENT).expect("live").digest(), second.digest);
     assert_eq!(told(&sandbox.live(INTENT).expect("live")).await[0], r#"{"told":"1.1.0"}"#);

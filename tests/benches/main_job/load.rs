@@ -13,7 +13,8 @@ use tokio::net::TcpStream;
 pub(crate) struct Call {
     /// `host:port`.
     pub(crate) address: String,
-    pub(crate) path: String,
+    /// Called in turn.
+    pub(crate) paths: Vec<String>,
     /// Header names and values.
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Bytes,
@@ -50,19 +51,22 @@ pub(crate) async fn run(call: &Call, clients: usize, time: Duration) -> Run {
 
 async fn hammer(call: &Call, clients: usize, time: Duration) -> Vec<Duration> {
     let end = Instant::now() + time;
-    let clients = (0..clients).map(|_| client(call, end));
+    // Each begins at another path.
+    let apart = call.paths.len().div_ceil(clients);
+    let clients = (0..clients).map(|number| client(call, number * apart, end));
     futures_util::future::join_all(clients).await.into_iter().flatten().collect()
 }
 
-async fn client(call: &Call, end: Instant) -> Vec<Duration> {
+async fn client(call: &Call, first: usize, end: Instant) -> Vec<Duration> {
     let stream = TcpStream::connect(&call.address).await.expect("the server listens");
     stream.set_nodelay(true).expect("a TCP socket");
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.expect("HTTP/1.1");
     tokio::spawn(connection);
     let mut latencies = Vec::new();
+    let mut paths = call.paths.iter().cycle().skip(first % call.paths.len());
     while Instant::now() < end {
-        let mut request = Request::post(&call.path).header("host", &call.address);
+        let mut request = Request::post(paths.next().expect("they come again")).header("host", &call.address);
         for (name, value) in &call.headers {
             request = request.header(*name, value);
         }

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
 mod load;
+mod many;
 mod micro;
 mod selection;
 mod servers;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use test_servers::Server;
 
+use crate::micro::us;
 use crate::subject::{OPTIONS, SUBJECTS, Subject};
 
 /// How long each load runs.
@@ -37,6 +39,7 @@ fn main() {
         }
         ["serve-proxy", to] => runtime.block_on(servers::proxy(to)).expect("the proxy serves"),
         ["selection", ..] => selection::run(),
+        ["contracts", ..] => runtime.block_on(many::run(arguments.get(1).and_then(|count| count.parse().ok()))),
         // Cargo passes `--bench`.
         _ => {
             runtime.block_on(micro::run());
@@ -44,6 +47,7 @@ fn main() {
             for subject in &SUBJECTS {
                 runtime.block_on(whole_search(subject));
             }
+            runtime.block_on(many::run(None));
         }
     }
 }
@@ -89,9 +93,23 @@ fn start_gateway(subject: &Subject, partner: &Server, folder: &Path) -> (Server,
     std::fs::write(&config, text).expect("writable");
     let program = root().join("target/release/intent-gateway");
     let gateway = start(Command::new(&program).arg("serve").arg("--config").arg(&config));
-    let token = Command::new(&program).args(["token", "--role", "orchestrator", "--config"]).arg(&config).output();
-    let token = token.expect("the gateway issues a token").stdout;
-    (gateway, String::from_utf8(token).expect("ASCII").trim().to_owned())
+    (gateway, token_of(&config))
+}
+
+/// A token for the gateway of a configuration.
+fn token_of(config: &Path) -> String {
+    let program = root().join("target/release/intent-gateway");
+    let token = Command::new(program).args(["token", "--role", "orchestrator", "--config"]).arg(config).output();
+    String::from_utf8(token.expect("the gateway issues a token").stdout).expect("ASCII").trim().to_owned()
+}
+
+fn json_headers(token: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut headers = vec![
+        ("content-type", "application/json".to_owned()),
+        ("accept", "application/json, text/event-stream".to_owned()),
+    ];
+    headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
+    headers
 }
 
 /// A whole search through HTTP against the same partner call through a bare proxy.
@@ -106,32 +124,23 @@ async fn whole_search(subject: &Subject) {
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{}\",\"arguments\":{request}}}}}",
         subject.tool
     );
-    let json = |token: Option<&str>| {
-        let mut headers = vec![
-            ("content-type", "application/json".to_owned()),
-            ("accept", "application/json, text/event-stream".to_owned()),
-        ];
-        headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
-        headers
-    };
     let through_proxy = load::Call {
         address: proxy.address().to_owned(),
-        path: "/mcp".to_owned(),
-        headers: json(None),
+        paths: vec!["/mcp".to_owned()],
+        headers: json_headers(None),
         body: Bytes::from(passed),
         process: proxy.id(),
     };
     let through_gateway = load::Call {
         address: gateway.address().to_owned(),
-        path: format!("/api/v1/intents/{}/search", subject.intent),
-        headers: json(Some(&token)),
+        paths: vec![format!("/api/v1/intents/{}/search", subject.intent)],
+        headers: json_headers(Some(&token)),
         body: Bytes::from(request),
         process: gateway.id(),
     };
 
     let kilobytes = subject.payload().len() / 1000;
     println!("\nA whole search of {}: one partner, {OPTIONS} options, {kilobytes} KB", subject.intent);
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
     let mut runs = Vec::new();
     for clients in [1, 32] {
         for (name, call) in [("bare hyper proxy", &through_proxy), ("gateway", &through_gateway)] {

@@ -15,11 +15,10 @@ pub(crate) mod queue;
 
 use bytes::Bytes;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use wasmtime::component::Component;
 
 use crate::engine::Engine;
 use crate::failure::LoadError;
-pub(crate) use code::CompiledCode;
+pub(crate) use code::{CodeFile, CompiledCode};
 use process::Program;
 
 /// First bytes of a WebAssembly binary.
@@ -70,21 +69,12 @@ fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
     }
 }
 
-/// Compiles a component and makes it ready to run. Takes from milliseconds to many seconds of one core; dropped, it stops,
-/// unless it is done in this process.
+/// Compiles a component. Takes from milliseconds to many seconds of one core; dropped, it stops, unless it is done in this
+/// process.
 ///
 /// # Errors
 /// [`LoadError`] when it is none, breaks a bound or does not validate.
-pub(crate) async fn compile(engine: &Engine, bytes: Bytes) -> Result<(Component, CompiledCode), LoadError> {
-    let code = compile_to_code(engine, bytes).await?;
-    let engine = engine.clone();
-    // It copies the code, and looks through the types.
-    let loading = tokio::task::spawn_blocking(move || code.load(&engine).map(|component| (component, code)));
-    let loaded = loading.await.map_err(|error| LoadError::Broken(error.into()))?;
-    loaded.map_err(|error| LoadError::Compile(error.into()))
-}
-
-async fn compile_to_code(engine: &Engine, bytes: Bytes) -> Result<CompiledCode, LoadError> {
+pub(crate) async fn compile(engine: &Engine, bytes: Bytes) -> Result<CompiledCode, LoadError> {
     let config = engine.config();
     let (component, memory_max_bytes) = (bytes.clone(), config.memory_max_bytes);
     // Some hundred milliseconds for the largest: too long for a serving thread.

@@ -1,0 +1,216 @@
+//! A thousand contracts against three: how long a start takes, what memory they need, and what a search costs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use test_servers::Server;
+
+use crate::micro::us;
+use crate::subject::{SUBJECTS, Subject};
+use crate::{LOAD_TIME, json_headers, line, load, root, start, start_own, token_of, verdict};
+
+/// Contracts, unless the command line says otherwise.
+const CONTRACTS: usize = 1_000;
+/// Rounds of both gateways, by turns; the median counts.
+const ROUNDS: usize = 5;
+const CLIENTS: usize = 32;
+/// Compiling all of them may take so long.
+const COMPILE_MAX: Duration = Duration::from_secs(3_600);
+/// How much more a search may cost.
+const COST_AIM: f64 = 1.1;
+/// Those of the shipped contracts that are made up for others, with the bytes of the name that are replaced by a number.
+const MADE_UP: [(usize, usize); 2] = [(0, 7), (2, 5)];
+
+/// A contract under a name of its own.
+struct Named {
+    intent: String,
+    component: Vec<u8>,
+    is_searched: bool,
+}
+
+/// The three that ship, and as many under other names as are missing.
+fn contracts(count: usize) -> Vec<Named> {
+    let shipped = SUBJECTS.iter().enumerate().map(|(number, subject)| Named {
+        intent: subject.intent.to_owned(),
+        component: subject.component(),
+        is_searched: number == 0,
+    });
+    let others = (0..count.saturating_sub(SUBJECTS.len())).map(|number| {
+        let (of, digits) = MADE_UP[number % MADE_UP.len()];
+        let subject = &SUBJECTS[of];
+        let kept = &subject.intent[..subject.intent.len() - digits];
+        let intent = format!("{kept}{number:0digits$}");
+        let component = rename(&subject.component(), subject.intent, &intent);
+        Named { intent, component, is_searched: of == 0 }
+    });
+    shipped.chain(others).collect()
+}
+
+/// A component that calls itself otherwise: names are of equal length, so that nothing else moves.
+fn rename(component: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut renamed = component.to_vec();
+    let mut at = 0;
+    while let Some(found) = renamed[at..].windows(from.len()).position(|window| window == from.as_bytes()) {
+        renamed[at + found..at + found + to.len()].copy_from_slice(to.as_bytes());
+        at += found + to.len();
+    }
+    assert_ne!(renamed, component, "the contract names its intent");
+    renamed
+}
+
+/// A gateway with some contracts, which it has compiled.
+struct Place {
+    folder: PathBuf,
+    config: PathBuf,
+    contracts: Vec<Named>,
+}
+
+impl Place {
+    /// What an earlier run has compiled is used again.
+    fn make(folder: &Path, count: usize, partner: &Server) -> Self {
+        let contracts = contracts(count);
+        let components = folder.join("contracts");
+        fs::create_dir_all(&components).expect("writable");
+        for contract in &contracts {
+            let path = components.join(&contract.intent).with_extension("wasm");
+            if fs::read(&path).ok().as_deref() != Some(&contract.component) {
+                fs::write(&path, &contract.component).expect("writable");
+            }
+        }
+        let listings: String = contracts
+            .iter()
+            .filter(|contract| contract.is_searched)
+            .map(|contract| {
+                format!("[[partners.listings]]\nintent = {:?}\nservice_area = [\"IN_ALL\"]\n", contract.intent)
+            })
+            .collect();
+        let text = format!(
+            "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[contracts]\ndir = {components:?}\n\
+             [partner_client]\nallow_loopback_http = true\n[outbound]\nrate_limits = false\nsearch_cache = false\n[log]\nlevel = \"warn\"\n\
+             [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n{listings}",
+            folder.join("state"),
+            partner.address(),
+        );
+        let config = folder.join("gateway.toml");
+        fs::write(&config, text).expect("writable");
+        let place = Self { folder: folder.to_owned(), config, contracts };
+        if place.compiled() < count {
+            place.compile();
+        }
+        place
+    }
+
+    fn compiled(&self) -> usize {
+        let entries = fs::read_dir(self.folder.join("state/compiled"));
+        let is_kept = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "compiled");
+        entries.map_or(0, |entries| entries.filter_map(Result::ok).filter(is_kept).count())
+    }
+
+    fn compile(&self) {
+        let (gateway, begun) = (self.start(), Instant::now());
+        while self.compiled() < self.contracts.len() {
+            assert!(
+                begun.elapsed() < COMPILE_MAX,
+                "{} of {} contracts are compiled",
+                self.compiled(),
+                self.contracts.len()
+            );
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        line(
+            &format!("  {} contracts, taken from a folder for the first time", self.contracts.len()),
+            &format!("{:.0} s", begun.elapsed().as_secs_f64()),
+            "",
+        );
+        gateway.stop().expect("it stops");
+    }
+
+    fn start(&self) -> Server {
+        let program = root().join("target/release/intent-gateway");
+        start(Command::new(program).arg("serve").arg("--config").arg(&self.config))
+    }
+
+    fn call(&self, gateway: &Server, token: &str, subject: &Subject, intents: usize) -> load::Call {
+        let searched = self.contracts.iter().filter(|contract| contract.is_searched).take(intents);
+        load::Call {
+            address: gateway.address().to_owned(),
+            paths: searched.map(|contract| format!("/api/v1/intents/{}/search", contract.intent)).collect(),
+            headers: json_headers(Some(token)),
+            body: Bytes::from(subject.request()),
+            process: gateway.id(),
+        }
+    }
+}
+
+/// Resident memory of a process that is its own, and that is of files, MB.
+fn memory_of(process: u32) -> (u64, u64) {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux tells");
+    let read = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).expect("a line of the status");
+        line.split_whitespace().nth(1).expect("a number").parse::<u64>().expect("a number") / 1_024
+    };
+    (read("RssAnon:") + read("RssShmem:"), read("RssFile:"))
+}
+
+fn show_memory(when: &str, gateway: &Server) {
+    let (own, of_files) = memory_of(gateway.id());
+    line(
+        &format!("  memory {when}"),
+        &format!("{own} MB"),
+        &format!("and {of_files} MB of files, which the kernel can take back"),
+    );
+}
+
+/// Starts both, and measures.
+pub(crate) async fn run(count: Option<usize>) {
+    let count = count.unwrap_or(CONTRACTS);
+    println!("\n{count} contracts against {}", SUBJECTS.len());
+    let subject = &SUBJECTS[0];
+    let partner = start_own(&["serve-partner", subject.intent]);
+    let few = tempfile::tempdir().expect("a temporary folder");
+    let few = Place::make(few.path(), SUBJECTS.len(), &partner);
+    let many = Place::make(&root().join(format!("target/bench/contracts-{count}")), count, &partner);
+    let mut gateways = Vec::new();
+    for place in [&few, &many] {
+        let begun = Instant::now();
+        let gateway = place.start();
+        let of = place.contracts.len();
+        line(&format!("  start with {of}, compiled before"), &format!("{:.2} s", begun.elapsed().as_secs_f64()), "");
+        show_memory("after the start", &gateway);
+        let files = fs::read_dir(format!("/proc/{}/fd", gateway.id())).expect("Linux tells").count();
+        line("  open files", &files.to_string(), "");
+        let token = token_of(&place.config);
+        gateways.push((place, gateway, token));
+    }
+    let mut costs = vec![Vec::new(); 3];
+    for _ in 0..ROUNDS {
+        for (number, (place, gateway, token)) in gateways.iter().enumerate() {
+            let run = load::run(&place.call(gateway, token, subject, 1), CLIENTS, LOAD_TIME).await;
+            costs[number].push(us(run.cpu_per_call));
+        }
+        let (place, gateway, token) = &gateways[1];
+        let run = load::run(&place.call(gateway, token, subject, usize::MAX), CLIENTS, LOAD_TIME).await;
+        costs[2].push(us(run.cpu_per_call));
+    }
+    show_memory("after that", &gateways[1].1);
+    let [few, many, spread] = [0, 1, 2].map(|number| {
+        costs[number].sort_by(f64::total_cmp);
+        costs[number][ROUNDS / 2]
+    });
+    line(&format!("  CPU of a search among {}", SUBJECTS.len()), &format!("{few:.0} us"), "");
+    let ratio = many / few;
+    line(
+        &format!("  CPU of the same search among {count}"),
+        &format!("{many:.0} us"),
+        &format!("{ratio:.2} times, aim {COST_AIM}: {}", verdict(ratio <= COST_AIM)),
+    );
+    line(
+        "  CPU of a search, each for the next intent",
+        &format!("{spread:.0} us"),
+        &format!("{:.2} times", spread / few),
+    );
+}
