@@ -13,6 +13,7 @@ mod crate_graph;
 mod dining;
 mod documented_codes;
 mod faults;
+mod faulty_candidates;
 mod fleet;
 mod golive;
 mod harness;

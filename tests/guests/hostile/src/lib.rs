@@ -20,6 +20,8 @@ static SETTINGS: [u8; 64] = *b"@@hostile-guest@@1.0.0;honest;                   
 const MARKER_BYTES: usize = 17;
 /// What the examples are about.
 const NOTHING: Subject = Subject { quoted: None, order: None };
+/// Each takes about two nanoseconds.
+const TURNS_OF_A_DAWDLE: u64 = 20_000_000;
 /// One MiB.
 const MIB: usize = 1024 * 1024;
 
@@ -36,6 +38,18 @@ fn misdeed(request: &str) -> &str {
         Some((_, rest)) => rest.split('"').next().unwrap_or_default(),
         None => request,
     }
+}
+
+/// The misdeed of a version that is faulty by itself, as its mode says: `<one request in how many>:<misdeed>`. Its examples, which
+/// name no request, pass.
+fn fault_of(mode: &'static str, request: &str) -> Option<&'static str> {
+    let (one_in, misdeed) = mode.split_once(':')?;
+    // FNV-1a: the same requests each time, and about as many as they should be.
+    let hash = request
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let is_chosen = (hash >> 32).is_multiple_of(one_in.parse().ok()?);
+    (request.contains("request_id") && is_chosen).then_some(misdeed)
 }
 
 struct Hostile;
@@ -137,8 +151,10 @@ impl Guest for Hostile {
         _history: Vec<PastOrder>,
     ) -> Result<Evaluation, Refusal> {
         let whole = request;
-        let request = misdeed(&whole);
+        let (version, mode) = settings();
+        let request = fault_of(mode, &whole).unwrap_or_else(|| misdeed(&whole));
         match request {
+            "dawdle" => dawdle(),
             "spin" => spin(),
             "repeat" => tell_and_trap(&whole),
             "trap" => panic!("as asked"),
@@ -164,7 +180,6 @@ impl Guest for Hostile {
             "bad utf8" => return Err(bad_utf8()),
             _ => {}
         }
-        let (version, _) = settings();
         let mut evaluation = evaluation(&payloads, version.to_owned());
         tamper(request, &mut evaluation);
         Ok(evaluation)
@@ -356,6 +371,10 @@ fn tamper(misdeed: &str, evaluation: &mut Evaluation) {
                 violations: Vec::new(),
             });
         }
+        "drop the first" => drop_first(evaluation),
+        "drop all" => (0..evaluation.ranked.len()).for_each(|_| drop_first(evaluation)),
+        "exchange the first two" => exchange(&mut evaluation.ranked, 0, 1),
+        "exchange the last two" => exchange(&mut evaluation.ranked, 1, 2),
         "finding on nothing" => {
             evaluation.findings.push(Finding { number: 99_999, violation: violation("ODD_THING") });
         }
@@ -365,6 +384,22 @@ fn tamper(misdeed: &str, evaluation: &mut Evaluation) {
             evaluation.findings.push(Finding { number: first.number, violation });
         }
         _ => {}
+    }
+}
+
+/// Takes the best option out, and says why.
+fn drop_first(evaluation: &mut Evaluation) {
+    let first = evaluation.ranked.remove(0);
+    let violations = vec![violation("ODD_THING")];
+    evaluation.dropped.push(DroppedOption { number: first.number, id: None, strike: false, violations });
+}
+
+/// Two options in each other's places, with the scores of those.
+fn exchange(ranked: &mut [RankedOption], one: usize, other: usize) {
+    let scores = [one, other].map(|place| (ranked[place].total, ranked[place].axes));
+    ranked.swap(one, other);
+    for (place, (total, axes)) in [one, other].into_iter().zip(scores) {
+        (ranked[place].total, ranked[place].axes) = (total, axes);
     }
 }
 
@@ -392,6 +427,18 @@ fn spin() -> ! {
     loop {
         turns = std::hint::black_box(turns.wrapping_add(1));
     }
+}
+
+/// Some ten milliseconds of a processor.
+fn dawdle() {
+    let mut state = std::hint::black_box(1_u64);
+    for _ in 0..TURNS_OF_A_DAWDLE {
+        // Xorshift, of which no end is known without going there.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    std::hint::black_box(state);
 }
 
 fn hoard() -> ! {
