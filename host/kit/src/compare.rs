@@ -156,27 +156,34 @@ impl FileReceipts {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_page(&self, lines: &mut Lines) -> Result<Vec<MarkedReceipt>, CompareError> {
+    /// The next lines, with their numbers.
+    fn read_lines(&self) -> Result<Vec<(u64, Vec<u8>)>, CompareError> {
+        let mut lines = self.lines();
         let mut page = Vec::with_capacity(PAGE);
         while page.len() < PAGE
             && let Some(line) = lines.next(&self.path)?
         {
-            let receipt: Receipt = serde_json::from_slice(&line).map_err(|cause| CompareError::NoReceipt {
-                path: self.path.clone(),
-                line: lines.read,
-                cause,
-            })?;
-            page.push(MarkedReceipt { receipt, user: None });
+            page.push((lines.read, line));
         }
         Ok(page)
+    }
+
+    fn read_page(&self) -> Result<Vec<MarkedReceipt>, CompareError> {
+        // By each thread for itself: this takes longer than to read the lines.
+        let parse = |(line, json): (u64, Vec<u8>)| {
+            let path = self.path.clone();
+            let receipt: Receipt =
+                serde_json::from_slice(&json).map_err(|cause| CompareError::NoReceipt { path, line, cause })?;
+            Ok(MarkedReceipt { receipt, user: None })
+        };
+        self.read_lines()?.into_iter().map(parse).collect()
     }
 }
 
 impl ReceiptSource for FileReceipts {
     fn next(&self) -> BoxFuture<'_, Result<Option<Vec<MarkedReceipt>>, StoreError>> {
-        let mut lines = self.lines();
-        let page = self.read_page(&mut lines).unwrap_or_else(|failure| {
-            lines.failure = Some(failure);
+        let page = self.read_page().unwrap_or_else(|failure| {
+            self.lines().failure.get_or_insert(failure);
             Vec::new()
         });
         Box::pin(std::future::ready(Ok(Some(page).filter(|page| !page.is_empty()))))
