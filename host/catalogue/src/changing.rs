@@ -342,15 +342,11 @@ impl Catalogue {
                 Verdict::Ready => return Ok(Vec::new()),
                 Verdict::NotReady(gateways) => gateways,
             };
-            let has_failed = waited_for.iter().any(|(_, failure)| failure.is_some());
-            let told = waited_for
-                .into_iter()
-                .map(|(gateway, failure)| WaitedFor { gateway: gateway.to_string(), failure })
-                .collect();
-            let Some(end) = over.take().filter(|_| !has_failed) else { return Ok(told) };
+            let has_failed = waited_for.iter().any(|gateway| gateway.failure.is_some());
+            let Some(end) = over.take().filter(|_| !has_failed) else { return Ok(waited_for) };
             let next = select(self.setup.store.wait_for_change(seen), self.setup.timer.wait(LOOK_AGAIN));
             match select(end, next).await {
-                Either::Left(_) => return Ok(told),
+                Either::Left(_) => return Ok(waited_for),
                 Either::Right((_, end)) => over = Some(end),
             }
         }

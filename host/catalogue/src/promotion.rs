@@ -154,10 +154,7 @@ impl Catalogue {
         let live = self.setup.leases.live().await?;
         Ok(match state::judge(digest, rows.iter().map(|row| &row.value), &live) {
             Verdict::Ready => Vec::new(),
-            Verdict::NotReady(gateways) => gateways
-                .into_iter()
-                .map(|(gateway, failure)| WaitedFor { gateway: gateway.to_string(), failure })
-                .collect(),
+            Verdict::NotReady(gateways) => gateways,
         })
     }
 

@@ -3,10 +3,10 @@
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::fleet::{Gateway, GatewayId, LiveGateway};
+use intent_gateway_domain::fleet::{Gateway, LiveGateway};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::store::{Kind, List, Record, Store, StoreError, Versioned, page};
-use intent_gateway_domain::versions::StageFailure;
+use intent_gateway_domain::versions::{StageFailure, WaitedFor};
 use serde::{Deserialize, Serialize};
 
 /// Rows of one intent that are read: as many gateways as may live, and as many that have died.
@@ -83,8 +83,8 @@ pub(crate) async fn rows<R: Record>(store: &dyn Store, intent: &IntentId) -> Res
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Ready,
-    /// Those that do not, by name, with why where it cannot be.
-    NotReady(Vec<(GatewayId, Option<StageFailure>)>),
+    /// Those that do not.
+    NotReady(Vec<WaitedFor>),
 }
 
 /// Judges what gateways say of a version.
@@ -94,16 +94,16 @@ pub(crate) fn judge<'a>(
     live: &[LiveGateway],
 ) -> Verdict {
     let states: Vec<&GatewayState> = states.into_iter().collect();
-    let missing: Vec<_> = live
+    let missing: Vec<WaitedFor> = live
         .iter()
         .filter_map(|one| {
-            let gateway = &one.gateway;
+            let waited_for = |failure| WaitedFor { gateway: one.gateway.id.to_string(), failure };
             let own = states.iter().find(|state| state.is_of(one));
             let staged = own.and_then(|state| state.staged.as_ref()).filter(|staged| staged.digest == digest);
             match staged {
                 Some(Staged { failure: None, .. }) => None,
-                Some(Staged { failure, .. }) => Some((gateway.id.clone(), failure.clone())),
-                None => Some((gateway.id.clone(), None)),
+                Some(Staged { failure, .. }) => Some(waited_for(failure.clone())),
+                None => Some(waited_for(None)),
             }
         })
         .collect();
@@ -112,6 +112,8 @@ pub(crate) fn judge<'a>(
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_domain::fleet::GatewayId;
+
     use super::*;
 
     fn id(text: &str) -> GatewayId {
@@ -142,7 +144,7 @@ mod tests {
         let (a, b) = (live("a", "1"), live("b", "1"));
         let both = [state("a", "1", "v2", None), state("b", "1", "v2", None)];
         let judge = |states: &[GatewayState], live: &[LiveGateway]| super::judge(wanted, states, live);
-        let waits_for = |name: &str| Verdict::NotReady(vec![(id(name), None)]);
+        let waits_for = |name: &str| Verdict::NotReady(vec![WaitedFor { gateway: name.to_owned(), failure: None }]);
         assert_eq!(judge(&both, &[a.clone(), b.clone()]), Verdict::Ready);
         assert_eq!(judge(&both[..1], &[a.clone(), b.clone()]), waits_for("b"));
         // Who is dead is not waited for.
@@ -154,7 +156,7 @@ mod tests {
         let Verdict::NotReady(failed) = judge(&[state("a", "1", "v2", Some("COMPILE_FAILED"))], &[a]) else {
             panic!("it is not ready")
         };
-        assert_eq!(failed[0].1.as_ref().map(|failure| failure.code.as_str()), Some("COMPILE_FAILED"));
+        assert_eq!(failed[0].failure.as_ref().map(|failure| failure.code.as_str()), Some("COMPILE_FAILED"));
         assert_eq!(judge(&[], &[]), Verdict::Ready, "nobody has to be waited for");
     }
 }
