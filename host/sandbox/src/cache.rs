@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -110,7 +110,8 @@ impl CompiledCache {
         }
         // The MAC shows that this file has what the compiler returned in this installation, for this component and an
         // engine of the same compatibility.
-        CodeFile::verified(file).map(&self.engine).map_err(|error| Unusable::Refused(error.into()))
+        let code = CodeFile::verified(file, code_bytes);
+        code.make_ready(&self.engine).map_err(|error| Unusable::Refused(error.into()))
     }
 
     /// Makes ready what was just compiled, with its file where one can be written.
@@ -122,26 +123,23 @@ impl CompiledCache {
         digest: Digest,
         code: &CompiledCode,
     ) -> wasmtime::Result<(Component, Option<UnkeptCode>)> {
-        let mapped = self.write(digest, code).map_err(wasmtime::Error::from).and_then(|(unkept, file)| {
-            let component = CodeFile::verified(file).map(&self.engine)?;
-            Ok((component, Some(unkept)))
-        });
-        mapped.or_else(|error| {
-            let component = code.load(&self.engine)?;
-            // Without a file it takes more memory, and a restart compiles again, which is not a reason to refuse a version.
-            tracing::warn!(%digest, error = format!("{error:#}"), "a compiled contract cannot be put on the disk");
-            Ok((component, None))
-        })
+        match self.write(digest, code) {
+            Ok((unkept, file)) => Ok((file.make_ready(&self.engine)?, Some(unkept))),
+            Err(error) => {
+                // It takes more memory so, and a restart compiles again, which is not a reason to refuse a version.
+                tracing::warn!(%digest, %error, "a compiled contract cannot be put on the disk");
+                Ok((code.load(&self.engine)?, None))
+            }
+        }
     }
 
-    fn write(&self, digest: Digest, code: &CompiledCode) -> io::Result<(UnkeptCode, File)> {
+    fn write(&self, digest: Digest, code: &CompiledCode) -> io::Result<(UnkeptCode, CodeFile)> {
         let mac = self.mac(digest, code.as_bytes())?;
         let mut file = tempfile::Builder::new().prefix(UNKEPT).tempfile_in(&self.folder)?;
         for part in [code.as_bytes(), mac.as_bytes(), MAGIC] {
             file.write_all(part)?;
         }
-        let mut written = file.reopen()?;
-        written.rewind()?;
+        let written = CodeFile::verified(file.reopen()?, code.as_bytes().len() as u64);
         Ok((UnkeptCode { digest, file }, written))
     }
 
