@@ -21,8 +21,8 @@ const CLIENTS: usize = 32;
 const COMPILE_MAX: Duration = Duration::from_secs(3_600);
 /// How much more a search may cost.
 const COST_AIM: f64 = 1.1;
-/// Those of the shipped contracts that are made up for others, with the bytes of the name that are replaced by a number.
-const MADE_UP: [(usize, usize); 2] = [(0, 7), (2, 5)];
+/// Letters at the end of a name by which those that are made up differ. With letters, no constant of the code changes its length.
+const LETTERS: usize = 4;
 
 /// A contract under a name of its own.
 struct Named {
@@ -38,28 +38,55 @@ fn contracts(count: usize) -> Vec<Named> {
         component: subject.component(),
         is_searched: number == 0,
     });
+    let subject = &SUBJECTS[0];
+    let component = subject.component();
     let others = (0..count.saturating_sub(SUBJECTS.len())).map(|number| {
-        let (of, digits) = MADE_UP[number % MADE_UP.len()];
-        let subject = &SUBJECTS[of];
-        let kept = &subject.intent[..subject.intent.len() - digits];
-        let intent = format!("{kept}{number:0digits$}");
-        let component = rename(&subject.component(), subject.intent, &intent);
-        Named { intent, component, is_searched: of == 0 }
+        let kept = &subject.intent[..subject.intent.len() - LETTERS];
+        let letter = |place| char::from(b'a' + (number / 10_usize.pow(place) % 10) as u8);
+        let intent = format!("{kept}{}", (0..LETTERS as u32).rev().map(letter).collect::<String>());
+        Named { component: rename(&component, subject.intent, &intent), intent, is_searched: true }
     });
     shipped.chain(others).collect()
 }
 
-/// A component that calls itself otherwise: names are of equal length, so that nothing else moves.
+/// A component that calls itself otherwise: in its data, and in the constants of its code by which it compares its name, which are
+/// parts of it of four and eight bytes.
 fn rename(component: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let mut renamed = replace(component, from.as_bytes(), to.as_bytes());
+    for bytes in [8, 4] {
+        for place in 0..=from.len() - bytes {
+            let [from, to] = [from, to].map(|name| constant(&name.as_bytes()[place..place + bytes]));
+            renamed = replace(&renamed, &from, &to);
+        }
+    }
+    renamed
+}
+
+/// `i64.const` of some bytes (WebAssembly core specification, 5.4.6), signed LEB128.
+fn constant(bytes: &[u8]) -> Vec<u8> {
+    let mut left = bytes.iter().rev().fold(0_i64, |number, byte| number << 8 | i64::from(*byte));
+    let mut written = vec![0x42];
+    loop {
+        let (low, sign) = ((left & 0x7f) as u8, left >> 6);
+        left >>= 7;
+        if sign == 0 || sign == -1 {
+            written.push(low);
+            return written;
+        }
+        written.push(low | 0x80);
+    }
+}
+
+/// Nothing else moves.
+fn replace(component: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
-    let mut renamed = component.to_vec();
+    let mut replaced = component.to_vec();
     let mut at = 0;
-    while let Some(found) = renamed[at..].windows(from.len()).position(|window| window == from.as_bytes()) {
-        renamed[at + found..at + found + to.len()].copy_from_slice(to.as_bytes());
+    while let Some(found) = replaced[at..].windows(from.len()).position(|window| window == from) {
+        replaced[at + found..at + found + to.len()].copy_from_slice(to);
         at += found + to.len();
     }
-    assert_ne!(renamed, component, "the contract names its intent");
-    renamed
+    replaced
 }
 
 /// A gateway with some contracts, which it has compiled.
@@ -76,7 +103,7 @@ impl Place {
         let components = folder.join("contracts");
         fs::create_dir_all(&components).expect("writable");
         for contract in &contracts {
-            let path = components.join(&contract.intent).with_extension("wasm");
+            let path = components.join(format!("{}.wasm", contract.intent));
             if fs::read(&path).ok().as_deref() != Some(&contract.component) {
                 fs::write(&path, &contract.component).expect("writable");
             }
