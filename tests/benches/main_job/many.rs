@@ -49,17 +49,11 @@ fn contracts(count: usize) -> Vec<Named> {
     shipped.chain(others).collect()
 }
 
-/// A component that calls itself otherwise: in its data, and in the constants of its code by which it compares its name, which are
-/// parts of it of four and eight bytes.
+/// A component that calls itself otherwise: in its data, and where its code compares the end of its name with a constant.
 fn rename(component: &[u8], from: &str, to: &str) -> Vec<u8> {
-    let mut renamed = replace(component, from.as_bytes(), to.as_bytes());
-    for bytes in [8, 4] {
-        for place in 0..=from.len() - bytes {
-            let [from, to] = [from, to].map(|name| constant(&name.as_bytes()[place..place + bytes]));
-            renamed = replace(&renamed, &from, &to);
-        }
-    }
-    renamed
+    let renamed = replace(component, from.as_bytes(), to.as_bytes());
+    let end = |name: &str| constant(&name.as_bytes()[name.len() - LETTERS..]);
+    replace(&renamed, &end(from), &end(to))
 }
 
 /// `i64.const` of some bytes (WebAssembly core specification, 5.4.6), signed LEB128.
