@@ -13,11 +13,10 @@ use tokio::net::TcpStream;
 pub(crate) struct Call {
     /// `host:port`.
     pub(crate) address: String,
-    /// Called in turn.
-    pub(crate) paths: Vec<String>,
+    /// Paths with their bodies, called in turn.
+    pub(crate) requests: Vec<(String, Bytes)>,
     /// Header names and values.
     pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: Bytes,
     /// The process whose CPU time counts.
     pub(crate) process: u32,
 }
@@ -51,8 +50,8 @@ pub(crate) async fn run(call: &Call, clients: usize, time: Duration) -> Run {
 
 async fn hammer(call: &Call, clients: usize, time: Duration) -> Vec<Duration> {
     let end = Instant::now() + time;
-    // Each begins at another path.
-    let apart = call.paths.len().div_ceil(clients);
+    // Each begins at another request.
+    let apart = call.requests.len().div_ceil(clients);
     let clients = (0..clients).map(|number| client(call, number * apart, end));
     futures_util::future::join_all(clients).await.into_iter().flatten().collect()
 }
@@ -64,13 +63,14 @@ async fn client(call: &Call, first: usize, end: Instant) -> Vec<Duration> {
         hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.expect("HTTP/1.1");
     tokio::spawn(connection);
     let mut latencies = Vec::new();
-    let mut paths = call.paths.iter().cycle().skip(first % call.paths.len());
+    let mut requests = call.requests.iter().cycle().skip(first % call.requests.len());
     while Instant::now() < end {
-        let mut request = Request::post(paths.next().expect("they come again")).header("host", &call.address);
+        let (path, body) = requests.next().expect("they come again");
+        let mut request = Request::post(path).header("host", &call.address);
         for (name, value) in &call.headers {
             request = request.header(*name, value);
         }
-        let request = request.body(Full::new(call.body.clone())).expect("a valid request");
+        let request = request.body(Full::new(body.clone())).expect("a valid request");
         let start = Instant::now();
         sender.ready().await.expect("the connection is kept");
         let response = sender.send_request(request).await.expect("an answer");

@@ -126,16 +126,14 @@ async fn whole_search(subject: &Subject) {
     );
     let through_proxy = load::Call {
         address: proxy.address().to_owned(),
-        paths: vec!["/mcp".to_owned()],
+        requests: vec![("/mcp".to_owned(), Bytes::from(passed))],
         headers: json_headers(None),
-        body: Bytes::from(passed),
         process: proxy.id(),
     };
     let through_gateway = load::Call {
         address: gateway.address().to_owned(),
-        paths: vec![format!("/api/v1/intents/{}/search", subject.intent)],
+        requests: vec![(format!("/api/v1/intents/{}/search", subject.intent), Bytes::from(request))],
         headers: json_headers(Some(&token)),
-        body: Bytes::from(request),
         process: gateway.id(),
     };
 

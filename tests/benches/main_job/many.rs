@@ -157,11 +157,14 @@ impl Place {
 
     fn call(&self, gateway: &Server, token: &str, subject: &Subject, intents: usize) -> load::Call {
         let searched = self.contracts.iter().filter(|contract| contract.is_searched).take(intents);
+        let request = |contract: &Named| {
+            let body = subject.request().replace(subject.intent, &contract.intent);
+            (format!("/api/v1/intents/{}/search", contract.intent), Bytes::from(body))
+        };
         load::Call {
             address: gateway.address().to_owned(),
-            paths: searched.map(|contract| format!("/api/v1/intents/{}/search", contract.intent)).collect(),
+            requests: searched.map(request).collect(),
             headers: json_headers(Some(token)),
-            body: Bytes::from(subject.request()),
             process: gateway.id(),
         }
     }
