@@ -9,6 +9,7 @@
 //! Invariants:
 //! - No instance serves two calls. Limits and deadline are set before anything of the guest runs.
 //! - What all instances together take of memory is bounded (`budget`), and no contract takes the share of another.
+//! - Code is in memory as far as it runs, and fetched before a call's deadline begins where it has not run for long (`pages`).
 //! - Compiled code runs only if this installation compiled it (`cache`).
 //! - A version is never changed, and a snapshot never edited: readers pin what they read.
 //! - What is to serve is decided elsewhere ([`ContractRuntime`](intent_gateway_domain::ports::ContractRuntime)).
