@@ -5,6 +5,7 @@ use test_servers::soak;
 
 use crate::harness::{Gateway, GatewayOptions, eventually};
 use crate::hostile_guests::hostile;
+use crate::rollouts::{load_beside, promote, rollout_of};
 use crate::scripted::{Behaviour, Scripted};
 
 const INTENT: &str = "test.hostile";
@@ -26,28 +27,17 @@ const FAULTY: [(&str, &str); 10] = [
 const SEARCHES_MAX: usize = 100;
 /// How often it is looked meanwhile whether it was taken back.
 const LOOKS: usize = 20;
-/// One that fails one call in a thousand, and its searches; in a soak alone, for it takes minutes.
+/// One that fails one call in a thousand, and its searches; in a soak alone, for it may take all of them.
 const RARELY_FAULTY: (&str, &str) = ("1000:trap", "faults");
 const RARE_SEARCHES_MAX: usize = 5_000;
 
-async fn rollout(gateway: &Gateway) -> Value {
-    gateway.admin_get(&format!("/intents/{INTENT}/rollout")).await
-}
-
-/// Rolls a faulty version out beside serving and searches until it is taken back; with how many searches.
+/// Rolls a faulty version out beside serving and searches until it is taken back, within so many searches.
 async fn take_back(gateway: &Gateway, number: usize, (mode, measure): (&str, &str), searches_max: usize) {
     let version = format!("1.{number}.0");
-    let path = "/api/v1/admin/contracts?activate=false";
-    let candidate: &'static [u8] = hostile(&version, mode).leak();
-    let loaded = gateway.post_file(path, "application/wasm", candidate, gateway.admin_token()).await;
-    assert_eq!(loaded.status, 201, "{mode}: {loaded:?}");
-    let digest = loaded.body["digest"].as_str().expect("a digest");
+    let digest = load_beside(gateway, hostile(&version, mode)).await;
     let stages = json!([{"share_percent": 0, "compare_percent": 100, "decisions": 1_000_000}]);
     // The others are the usual ones; that order is kept is bounded for whoever asks for it.
-    let policy = json!({"stages": stages, "bounds": {"reordered": 0.2}});
-    let order = json!({"why": "the test", "policy": policy});
-    let begun = gateway.admin_send(&format!("/contracts/{digest}/promote"), &order).await;
-    assert_eq!(begun.status, 201, "{mode}: {begun:?}");
+    promote(gateway, &digest, json!({"stages": stages, "bounds": {"reordered": 0.2}})).await;
 
     let search = async |number: usize| {
         let request = json!({"request_id": format!("{version}-{number}")});
@@ -60,19 +50,19 @@ async fn take_back(gateway: &Gateway, number: usize, (mode, measure): (&str, &st
     let before = eventually("nothing is compared", gateway, async || {
         begun += 1;
         search(begun).await;
-        compared(&rollout(gateway).await).filter(|compared| *compared > 0)
+        count_compared(&rollout_of(gateway, INTENT).await).filter(|compared| *compared > 0)
     })
     .await;
     let mut searches = 0;
     let told = loop {
-        let told = rollout(gateway).await;
+        let told = rollout_of(gateway, INTENT).await;
         if told["rollout"].is_null() {
             break told;
         }
         if is_broken(&told) {
             // It is looked every second whether one is to be taken back.
             break eventually("it is not taken back", gateway, async || {
-                Some(rollout(gateway).await).filter(|told| told["rollout"].is_null())
+                Some(rollout_of(gateway, INTENT).await).filter(|told| told["rollout"].is_null())
             })
             .await;
         }
@@ -83,7 +73,8 @@ async fn take_back(gateway: &Gateway, number: usize, (mode, measure): (&str, &st
         }
         // A comparison that has not been made yet, or is not in the store yet, must not cost searches.
         eventually("a search is not compared", gateway, async || {
-            compared(&rollout(gateway).await).filter(|compared| *compared >= before.saturating_add(searches as u64))
+            count_compared(&rollout_of(gateway, INTENT).await)
+                .filter(|compared| *compared >= before.saturating_add(searches as u64))
         })
         .await;
     };
@@ -106,7 +97,7 @@ fn is_broken(told: &Value) -> bool {
 }
 
 /// How many comparisons are known; without end where the rollout has ended.
-fn compared(told: &Value) -> Option<u64> {
+fn count_compared(told: &Value) -> Option<u64> {
     if told["rollout"].is_null() { Some(u64::MAX) } else { told["rollout"]["seen"][0]["compared"].as_u64() }
 }
 

@@ -20,7 +20,19 @@ const USERS: usize = 12;
 const ACTS: [usize; 2] = [6, 100];
 
 async fn rollout(gateway: &Gateway) -> Value {
-    gateway.admin_get(&format!("/intents/{INTENT}/rollout")).await
+    rollout_of(gateway, INTENT).await
+}
+
+pub(crate) async fn rollout_of(gateway: &Gateway, intent: &str) -> Value {
+    gateway.admin_get(&format!("/intents/{intent}/rollout")).await
+}
+
+/// Loads a version that is not to serve yet; its digest.
+pub(crate) async fn load_beside(gateway: &Gateway, component: Vec<u8>) -> String {
+    let path = "/api/v1/admin/contracts?activate=false";
+    let loaded = gateway.post_file(path, "application/wasm", component.leak(), gateway.admin_token()).await;
+    assert_eq!(loaded.status, 201, "{loaded:?}");
+    loaded.body["digest"].as_str().expect("a digest").to_owned()
 }
 
 /// The version that answers a user.
@@ -56,15 +68,11 @@ async fn two_gateways(store: &crate::fleet::SharedStore, partner: &Scripted) -> 
     all_know(&[one, other], 2).await;
     one.upload(&component(ac_contract())).await;
     serves(&[one, other], Some("1.0.0")).await;
-    let path = "/api/v1/admin/contracts?activate=false";
-    let candidate: &'static [u8] = component(safety_first_contract()).leak();
-    let loaded = other.post_file(path, "application/wasm", candidate, other.admin_token()).await;
-    assert_eq!(loaded.status, 201, "{loaded:?}");
-    let digest = loaded.body["digest"].as_str().expect("a digest").to_owned();
+    let digest = load_beside(other, component(safety_first_contract())).await;
     (gateways, digest)
 }
 
-async fn promote(gateway: &Gateway, digest: &str, policy: Value) {
+pub(crate) async fn promote(gateway: &Gateway, digest: &str, policy: Value) {
     let order = json!({"why": "the test", "policy": policy});
     let begun = eventually("the version is not ready", gateway, async || {
         let answer = gateway.admin_send(&format!("/contracts/{digest}/promote"), &order).await;

@@ -110,7 +110,7 @@ impl CompiledCache {
         }
         // The MAC shows that this file has what the compiler returned in this installation, for this component and an
         // engine of the same compatibility.
-        let code = CodeFile::verified(file, code_bytes);
+        let code = CodeFile::of_verified(file, code_bytes);
         code.make_ready(&self.engine).map_err(|error| Unusable::Refused(error.into()))
     }
 
@@ -139,7 +139,7 @@ impl CompiledCache {
         for part in [code.as_bytes(), mac.as_bytes(), MAGIC] {
             file.write_all(part)?;
         }
-        let written = CodeFile::verified(file.reopen()?, code.as_bytes().len() as u64);
+        let written = CodeFile::of_verified(file.reopen()?, code.as_bytes().len() as u64);
         Ok((UnkeptCode { digest, file }, written))
     }
 

@@ -80,20 +80,29 @@ fn start_gateway(subject: &Subject, partner: &Server, folder: &Path) -> (Server,
     let contracts = folder.join("contracts");
     std::fs::create_dir(&contracts).expect("writable");
     std::fs::write(contracts.join("contract.wasm"), subject.component()).expect("writable");
-    let config = folder.join("gateway.toml");
+    let config = write_config(folder, partner, &[subject.intent]);
+    (start_program(&config), token_of(&config))
+}
+
+/// A configuration for the contracts in a folder, with the instant partner for some intents.
+fn write_config(folder: &Path, partner: &Server, intents: &[&str]) -> PathBuf {
+    let listing = |intent: &&str| format!("[[partners.listings]]\nintent = {intent:?}\nservice_area = [\"IN_ALL\"]\n");
     let text = format!(
-        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[contracts]\ndir = {contracts:?}\n\
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[contracts]\ndir = {:?}\n\
          [partner_client]\nallow_loopback_http = true\n[outbound]\nrate_limits = false\nsearch_cache = false\n[log]\nlevel = \"warn\"\n\
-         [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n\
-         [[partners.listings]]\nintent = {:?}\nservice_area = [\"IN_ALL\"]\n",
+         [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n{}",
         folder.join("state"),
+        folder.join("contracts"),
         partner.address(),
-        subject.intent
+        intents.iter().map(listing).collect::<String>()
     );
+    let config = folder.join("gateway.toml");
     std::fs::write(&config, text).expect("writable");
-    let program = root().join("target/release/intent-gateway");
-    let gateway = start(Command::new(&program).arg("serve").arg("--config").arg(&config));
-    (gateway, token_of(&config))
+    config
+}
+
+fn start_program(config: &Path) -> Server {
+    start(Command::new(root().join("target/release/intent-gateway")).arg("serve").arg("--config").arg(config))
 }
 
 /// A token for the gateway of a configuration.

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -10,7 +9,7 @@ use test_servers::Server;
 
 use crate::micro::us;
 use crate::subject::{SUBJECTS, Subject};
-use crate::{LOAD_TIME, json_headers, line, load, root, start, start_own, token_of, verdict};
+use crate::{LOAD_TIME, json_headers, line, load, root, start_own, start_program, token_of, verdict, write_config};
 
 /// Contracts, unless the command line says otherwise.
 const CONTRACTS: usize = 1_000;
@@ -47,6 +46,10 @@ fn contracts(count: usize) -> Vec<Named> {
         Named { component: rename(&component, subject.intent, &intent), intent, is_searched: true }
     });
     shipped.chain(others).collect()
+}
+
+fn searched(contracts: &[Named]) -> impl Iterator<Item = &Named> {
+    contracts.iter().filter(|contract| contract.is_searched)
 }
 
 /// A component that calls itself otherwise: in its data, and where its code compares the end of its name with a constant.
@@ -102,30 +105,16 @@ impl Place {
                 fs::write(&path, &contract.component).expect("writable");
             }
         }
-        let listings: String = contracts
-            .iter()
-            .filter(|contract| contract.is_searched)
-            .map(|contract| {
-                format!("[[partners.listings]]\nintent = {:?}\nservice_area = [\"IN_ALL\"]\n", contract.intent)
-            })
-            .collect();
-        let text = format!(
-            "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndrain_announce_ms = 0\n[contracts]\ndir = {components:?}\n\
-             [partner_client]\nallow_loopback_http = true\n[outbound]\nrate_limits = false\nsearch_cache = false\n[log]\nlevel = \"warn\"\n\
-             [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n{listings}",
-            folder.join("state"),
-            partner.address(),
-        );
-        let config = folder.join("gateway.toml");
-        fs::write(&config, text).expect("writable");
+        let searched: Vec<&str> = searched(&contracts).map(|contract| contract.intent.as_str()).collect();
+        let config = write_config(folder, partner, &searched);
         let place = Self { folder: folder.to_owned(), config, contracts };
-        if place.compiled() < count {
+        if place.count_compiled() < count {
             place.compile();
         }
         place
     }
 
-    fn compiled(&self) -> usize {
+    fn count_compiled(&self) -> usize {
         let entries = fs::read_dir(self.folder.join("state/compiled"));
         let is_kept = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "compiled");
         entries.map_or(0, |entries| entries.filter_map(Result::ok).filter(is_kept).count())
@@ -133,11 +122,11 @@ impl Place {
 
     fn compile(&self) {
         let (gateway, begun) = (self.start(), Instant::now());
-        while self.compiled() < self.contracts.len() {
+        while self.count_compiled() < self.contracts.len() {
             assert!(
                 begun.elapsed() < COMPILE_MAX,
                 "{} of {} contracts are compiled",
-                self.compiled(),
+                self.count_compiled(),
                 self.contracts.len()
             );
             std::thread::sleep(Duration::from_secs(1));
@@ -151,19 +140,18 @@ impl Place {
     }
 
     fn start(&self) -> Server {
-        let program = root().join("target/release/intent-gateway");
-        start(Command::new(program).arg("serve").arg("--config").arg(&self.config))
+        start_program(&self.config)
     }
 
     fn call(&self, gateway: &Server, token: &str, subject: &Subject, intents: usize) -> load::Call {
-        let searched = self.contracts.iter().filter(|contract| contract.is_searched).take(intents);
+        let text = subject.request();
         let request = |contract: &Named| {
-            let body = subject.request().replace(subject.intent, &contract.intent);
+            let body = text.replace(subject.intent, &contract.intent);
             (format!("/api/v1/intents/{}/search", contract.intent), Bytes::from(body))
         };
         load::Call {
             address: gateway.address().to_owned(),
-            requests: searched.map(request).collect(),
+            requests: searched(&self.contracts).take(intents).map(request).collect(),
             headers: json_headers(Some(token)),
             process: gateway.id(),
         }

@@ -49,7 +49,7 @@ pub(crate) struct CodeFile {
 impl CodeFile {
     /// A file that begins with so much of what this installation's compiler has returned, which the caller has verified, or has
     /// just written. It must be this gateway's alone and must never be written again: a newer one takes its name, not its place.
-    pub(crate) fn verified(file: File, code_bytes: u64) -> Self {
+    pub(crate) fn of_verified(file: File, code_bytes: u64) -> Self {
         Self { file, code_bytes }
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&code).expect("written");
         file.write_all(b"and what follows").expect("written");
-        let file = CodeFile::verified(file, code.len() as u64);
+        let file = CodeFile::of_verified(file, code.len() as u64);
         let read = file.read().expect("it is read");
         assert_eq!(read.as_bytes(), code);
         assert!(read.load(&engine).is_ok() && file.map(&engine).is_ok());
