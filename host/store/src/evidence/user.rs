@@ -48,10 +48,10 @@ impl SqlStore {
             return Ok(());
         }
         let mut others = receipts.to_vec();
-        if let Engine::Sqlite(engine) = &self.engine {
+        if let Engine::Sqlite(_) = &self.engine {
             others.clear();
             for id in receipts {
-                match self.segment_with(engine, id).await? {
+                match self.segment_with(id).await? {
                     0 => others.push(id.clone()),
                     segment => {
                         let values = [mark.as_str().into(), keepable_name(id).into()];

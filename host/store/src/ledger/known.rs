@@ -1,6 +1,6 @@
 //! What is known of orders before their reports are judged: the way of every report, so a batch of them is one job of a
 //! thread that reads, or two round trips. What was quoted is looked for in the receipts, for those alone of which nothing else
-//! is known: one more job of a thread, or one more round trip.
+//! is known: the same job of the thread, or one more round trip.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::keepable_name;
 use crate::postgres::Postgres;
-use crate::receipts::{Questions, QuotesOfDatabase, read_quoted_of_tables};
+use crate::receipts::{Questions, QuotesOfDatabase, read_quoted_of_files, read_quoted_of_tables};
 use crate::records::SqlStore;
-use crate::sqlite::Batch;
+use crate::sqlite::{Batch, OpenSegments};
 use crate::value::{Column, Value};
 
 /// What was last booked for many orders, whether or not it stands.
@@ -37,14 +37,17 @@ impl SqlStore {
             return Err(EngineError::failed("a batch asks for too many orders"));
         }
         let (mut known, quoted) = match &self.engine {
-            Engine::Sqlite(engine) => {
-                let look_up = move |tx: &Batch<'_>| {
-                    let known = look_up_on_sqlite(tx, &asked)?;
-                    let questions = questions_about_strangers(&known, &asked);
-                    Ok((known, QuotesOfDatabase::read(tx, questions)?))
+            Engine::Sqlite(_) => {
+                let look_up = move |segments: &mut OpenSegments| {
+                    let (known, questions, quotes) = segments.on_database(|tx| {
+                        let known = look_up_on_sqlite(tx, &asked)?;
+                        let questions = questions_about_strangers(&known, &asked);
+                        let quotes = QuotesOfDatabase::read(tx, &questions)?;
+                        Ok((known, questions, quotes))
+                    })?;
+                    Ok((known, read_quoted_of_files(segments, &questions, quotes)?))
                 };
-                let (known, quotes) = engine.read_batch(look_up).await?;
-                (known, self.read_quoted_of_files(quotes).await?)
+                self.receipts.files()?.read(look_up).await?
             }
             Engine::Postgres(engine) => {
                 let known = look_up_on_postgres(engine, &asked).await?;

@@ -41,7 +41,7 @@ pub(crate) use changing::count_change;
 pub use forgetting::SegmentSize;
 pub(crate) use forgetting::give_way;
 pub(crate) use keeping::ReceiptPage;
-pub(crate) use reading::{Questions, QuotesOfDatabase, read_quoted_of_tables};
+pub(crate) use reading::{Questions, QuotesOfDatabase, read_quoted_of_files, read_quoted_of_tables};
 pub use thinning::Thinned;
 pub(crate) use transfer::Restoring;
 

@@ -6,7 +6,6 @@
 //! A file that is not there any more may have another in its place: who meets that looks at the list of segments anew.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -18,13 +17,13 @@ use intent_gateway_domain::vault::Mark;
 use serde_json::value::RawValue;
 
 use super::statements::{OF_ALL, OF_FILE, Place, Whole, put_together};
-use super::{FILE, files_of_kept, files_of_kept_by, first_number, kept};
+use super::{FILE, files_of_kept_by, first_number, kept};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::{keepable_name, read_quoted, read_shown, receipt, receipt_columns};
 use crate::postgres::Postgres;
 use crate::records::SqlStore;
-use crate::sqlite::{Batch, OpenSegments, Sqlite};
+use crate::sqlite::{Batch, OpenSegments};
 use crate::value::{Column, Row, Value};
 
 /// Receipts of all intents that are looked at for a page of those of one.
@@ -57,86 +56,55 @@ pub(crate) type Questions = Vec<Vec<Value>>;
 /// What was quoted, question by question, newest first.
 pub(crate) type Quotes = Vec<Vec<QuotedOptions>>;
 
-/// A question to one file or to the tables of before: it adds to what was found before, and says whether that is enough.
-type Ask<T> = Arc<dyn Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + Sync>;
-
 impl SqlStore {
     /// Asks every segment on SQLite, the newest first, and the tables of before last.
     pub(super) async fn ask_files<T: Default + Send + 'static>(
         &self,
-        engine: &Sqlite,
-        ask: impl Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + Sync + 'static,
+        ask: impl Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let ask: Ask<T> = Arc::new(ask);
-        let files = files_of_kept(&self.engine).await?;
-        let (mut found, is_enough) = self.ask_known_files(files, Arc::clone(&ask)).await?;
-        if is_enough {
-            return Ok(found);
-        }
-        engine.read_batch(move |tx| ask(tx, &mut found).map(|_| found)).await
-    }
-
-    /// Asks every segment on SQLite, the newest first; and whether what was found is enough. The files are those of the list.
-    async fn ask_known_files<T: Default + Send + 'static>(
-        &self,
-        mut files: Vec<u64>,
-        ask: Ask<T>,
-    ) -> Result<(T, bool), EngineError> {
-        loop {
-            let of_files = Arc::clone(&ask);
-            let asked = files.clone();
-            let look = move |segments: &mut OpenSegments| {
-                let (mut found, mut is_complete) = (T::default(), true);
-                for file in asked.into_iter().rev() {
-                    match segments.on(file, |tx| of_files(tx, &mut found))? {
-                        Some(ControlFlow::Break(())) => return Ok((found, true, is_complete)),
-                        Some(ControlFlow::Continue(())) => {}
-                        None => is_complete = false,
-                    }
-                }
-                Ok((found, false, is_complete))
-            };
-            let (found, is_enough, is_complete) = self.receipts.files()?.read(look).await?;
-            if is_complete {
-                return Ok((found, is_enough));
+        let look = move |segments: &mut OpenSegments| {
+            let files = segments.on_database(files_of_kept_by)?;
+            let (mut found, answer) = ask_kept_files(segments, files, &ask)?;
+            if answer.is_continue() {
+                segments.on_database(|tx| ask(tx, &mut found).map(drop))?;
             }
-            // Where the list is the same, the file was removed by hand: it holds nothing.
-            let again = files_of_kept(&self.engine).await?;
-            if std::mem::replace(&mut files, again) == files {
-                return Ok((found, is_enough));
-            }
-        }
+            Ok(found)
+        };
+        self.receipts.files()?.read(look).await
     }
 
     /// Asks the file of a segment on SQLite; none where it is not kept any more, or its file was removed by hand.
     pub(crate) async fn ask_segment<T: Send + 'static>(
         &self,
         segment: u64,
-        ask: impl Fn(&mut OpenSegments, u64) -> Result<Option<T>, EngineError> + Clone + Send + 'static,
+        ask: impl Fn(&mut OpenSegments, u64) -> Result<Option<T>, EngineError> + Send + 'static,
     ) -> Result<Option<T>, EngineError> {
-        let mut missing = None;
-        loop {
-            let rows = self.engine.query(FILE, vec![Value::number(segment)?]).await?;
-            let file = rows.first().map(|row| row.number(0)).transpose()?;
-            let Some(file) = file.filter(|file| missing != Some(*file)) else { return Ok(None) };
-            let ask = ask.clone();
-            let found = self.receipts.files()?.read(move |segments| ask(segments, file)).await?;
-            if found.is_some() {
-                return Ok(found);
+        let number = Value::number(segment)?;
+        let look = move |segments: &mut OpenSegments| {
+            let mut missing = None;
+            loop {
+                let file = |tx: &Batch<'_>| tx.query(FILE, [&number])?.first().map(|row| row.number(0)).transpose();
+                let file = segments.on_database(file)?.filter(|file| missing != Some(*file));
+                let Some(file) = file else { return Ok(None) };
+                let found = ask(segments, file)?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+                missing = Some(file);
             }
-            missing = Some(file);
-        }
+        };
+        self.receipts.files()?.read(look).await
     }
 
     pub(crate) async fn read_receipt(&self, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
         let id = Value::from(keepable_name(id));
         let rows = match &self.engine {
-            Engine::Sqlite(engine) => {
+            Engine::Sqlite(_) => {
                 let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
                     *found = tx.query(OF_FILE.receipt, [&id])?;
                     Ok(if found.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
                 };
-                self.ask_files(engine, ask).await?
+                self.ask_files(ask).await?
             }
             Engine::Postgres(engine) => engine.query(OF_ALL.receipt, vec![id]).await?,
         };
@@ -152,13 +120,13 @@ impl SqlStore {
     ) -> Result<Option<Box<RawValue>>, EngineError> {
         let values: Vec<Value> = vec![keepable_name(receipt).into(), partner.as_str().into()];
         let rows = match &self.engine {
-            Engine::Sqlite(engine) => {
+            Engine::Sqlite(_) => {
                 let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
                     *found = tx.query(OF_FILE.shown, &values)?;
                     // A partner that was not in the ranking is looked for in vain in all of them, which nobody does.
                     Ok(if found.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
                 };
-                self.ask_files(engine, ask).await?
+                self.ask_files(ask).await?
             }
             Engine::Postgres(engine) => engine.query(OF_ALL.shown, values).await?,
         };
@@ -169,13 +137,13 @@ impl SqlStore {
     pub(crate) async fn read_recent(&self, intent: &IntentId, limit: u32) -> Result<Vec<String>, EngineError> {
         let most = RECEIPTS_LOOKED_THROUGH_MAX as usize;
         let rows = match &self.engine {
-            Engine::Sqlite(engine) => {
+            Engine::Sqlite(_) => {
                 let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
                     let left = u32::try_from(most - found.len()).unwrap_or_default();
                     found.extend(tx.query(OF_FILE.recent, &[left.into()])?);
                     Ok(if found.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
-                self.ask_files(engine, ask).await?
+                self.ask_files(ask).await?
             }
             Engine::Postgres(engine) => engine.query(OF_ALL.recent, vec![RECEIPTS_LOOKED_THROUGH_MAX.into()]).await?,
         };
@@ -236,12 +204,12 @@ impl SqlStore {
     pub(crate) async fn read_of_request(&self, request_id: &str, limit: u32) -> Result<Vec<String>, EngineError> {
         let values: Vec<Value> = vec![keepable_name(request_id).into(), limit.into()];
         let mut rows = match &self.engine {
-            Engine::Sqlite(engine) => {
+            Engine::Sqlite(_) => {
                 let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
                     found.extend(tx.query(OF_FILE.of_request, &values)?);
                     Ok(ControlFlow::Continue(()))
                 };
-                self.ask_files(engine, ask).await?
+                self.ask_files(ask).await?
             }
             Engine::Postgres(engine) => engine.query(OF_ALL.of_request, values).await?,
         };
@@ -258,13 +226,13 @@ impl SqlStore {
     ) -> Result<Vec<UserRanking>, EngineError> {
         let (mark, most) = (mark.as_str().to_owned(), limit as usize);
         let rows = match &self.engine {
-            Engine::Sqlite(engine) => {
+            Engine::Sqlite(_) => {
                 let ask = move |tx: &Batch<'_>, found: &mut Vec<Row>| {
                     let left = u32::try_from(most - found.len()).unwrap_or_default();
                     found.extend(tx.query(OF_FILE.of_user, &[mark.as_str().into(), before.clone(), left.into()])?);
                     Ok(if found.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
-                self.ask_files(engine, ask).await?
+                self.ask_files(ask).await?
             }
             Engine::Postgres(engine) => engine.query(OF_ALL.of_user, vec![mark.into(), before, limit.into()]).await?,
         };
@@ -274,7 +242,7 @@ impl SqlStore {
     }
 
     /// The segment of a receipt's file on SQLite; 0 where it lies in the tables of before, or nowhere.
-    pub(crate) async fn segment_with(&self, engine: &Sqlite, id: &str) -> Result<u64, EngineError> {
+    pub(crate) async fn segment_with(&self, id: &str) -> Result<u64, EngineError> {
         let id = keepable_name(id);
         let ask = move |tx: &Batch<'_>, found: &mut u64| {
             let Some(number) = tx.query(HAS_ID, &[id.as_str().into()])?.first().map(|row| row.number(0)).transpose()?
@@ -284,23 +252,31 @@ impl SqlStore {
             *found = super::segment_of(number);
             Ok(ControlFlow::Break(()))
         };
-        self.ask_files(engine, ask).await
+        self.ask_files(ask).await
     }
+}
 
-    /// What partners have quoted for each of many orders on SQLite, beside what its database had of it.
-    pub(crate) async fn read_quoted_of_files(
-        &self,
-        QuotesOfDatabase { files, questions, mut rows }: QuotesOfDatabase,
-    ) -> Result<Quotes, EngineError> {
-        if !questions.is_empty() && !files.is_empty() {
-            let ask = move |tx: &Batch<'_>, found: &mut Vec<Vec<Row>>| {
-                add_quotes(tx, &questions, found)?;
-                Ok(ControlFlow::Continue(()))
-            };
-            let (found, _) = self.ask_known_files(files, Arc::new(ask)).await?;
-            rows.iter_mut().zip(found).for_each(|(rows, found)| rows.extend(found));
+/// Asks every segment on SQLite, the newest first: what was found, and whether that is enough. `files` are those of the list.
+fn ask_kept_files<T: Default>(
+    segments: &mut OpenSegments,
+    mut files: Vec<u64>,
+    ask: &impl Fn(&Batch<'_>, &mut T) -> Result<ControlFlow<()>, EngineError>,
+) -> Result<(T, ControlFlow<()>), EngineError> {
+    loop {
+        let (mut found, mut is_complete) = (T::default(), true);
+        for file in files.iter().rev() {
+            match segments.on(*file, |tx| ask(tx, &mut found))? {
+                Some(ControlFlow::Break(())) => return Ok((found, ControlFlow::Break(()))),
+                Some(ControlFlow::Continue(())) => {}
+                None => is_complete = false,
+            }
         }
-        read_quotes(rows)
+        // Where a file is missing and the list is the same, it was removed by hand: it holds nothing.
+        let listed = if is_complete { files.clone() } else { segments.on_database(files_of_kept_by)? };
+        if listed == files {
+            return Ok((found, ControlFlow::Continue(())));
+        }
+        files = listed;
     }
 }
 
@@ -319,22 +295,37 @@ pub(crate) async fn read_quoted_of_tables(engine: &Postgres, questions: Question
     read_quotes(found)
 }
 
-/// What SQLite's database has of what was quoted, and which files of receipts are to be asked besides. Who reads there anyway
-/// asks this with it: each turn of a thread is a wait of the report.
+/// What partners have quoted for each of many orders on SQLite. Which files there are, and what the tables of before have, was
+/// read with the questions.
+pub(crate) fn read_quoted_of_files(
+    segments: &mut OpenSegments,
+    questions: &Questions,
+    QuotesOfDatabase { files, mut rows }: QuotesOfDatabase,
+) -> Result<Quotes, EngineError> {
+    let ask = |tx: &Batch<'_>, found: &mut Vec<Vec<Row>>| {
+        add_quotes(tx, questions, found)?;
+        Ok(ControlFlow::Continue(()))
+    };
+    let (found, _) = ask_kept_files(segments, files, &ask)?;
+    rows.iter_mut().zip(found).for_each(|(rows, found)| rows.extend(found));
+    read_quotes(rows)
+}
+
+/// What SQLite's database has of what was quoted, and which files of receipts are to be asked besides.
+#[derive(Default)]
 pub(crate) struct QuotesOfDatabase {
     files: Vec<u64>,
-    questions: Questions,
     rows: Vec<Vec<Row>>,
 }
 
 impl QuotesOfDatabase {
-    pub(crate) fn read(tx: &Batch<'_>, questions: Questions) -> Result<Self, EngineError> {
-        let (mut files, mut rows) = (Vec::new(), Vec::new());
-        if !questions.is_empty() {
-            files = files_of_kept_by(tx)?;
-            add_quotes(tx, &questions, &mut rows)?;
+    pub(crate) fn read(tx: &Batch<'_>, questions: &Questions) -> Result<Self, EngineError> {
+        if questions.is_empty() {
+            return Ok(Self::default());
         }
-        Ok(Self { files, questions, rows })
+        let mut rows = Vec::new();
+        add_quotes(tx, questions, &mut rows)?;
+        Ok(Self { files: files_of_kept_by(tx)?, rows })
     }
 }
 

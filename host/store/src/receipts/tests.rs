@@ -29,7 +29,6 @@ async fn a_segment_that_gets_another_file_while_others_are_read_is_read_there() 
     for page in [receipt("rank_1", 1_000), receipt("rank_2", 1_010)] {
         store.keep_receipts(Arc::new(ReceiptPage(vec![page]))).await.expect("kept");
     }
-    let Engine::Sqlite(engine) = &store.engine else { panic!("it is SQLite") };
     let (old, new) = (store.receipts.files().expect("files").path(1), store.receipts.files().expect("files").path(7));
     let ask = move |tx: &Batch<'_>, found: &mut Vec<String>| {
         let rows = tx.query("SELECT id FROM receipts", &[] as &[Value])?;
@@ -46,6 +45,6 @@ async fn a_segment_that_gets_another_file_while_others_are_read_is_read_there() 
         }
         Ok(ControlFlow::Continue(()))
     };
-    let found: Vec<String> = store.ask_files(engine, ask).await.expect("it reads");
+    let found: Vec<String> = store.ask_files(ask).await.expect("it reads");
     assert_eq!(found, ["rank_2", "rank_1"], "each once");
 }

@@ -7,6 +7,7 @@
 
 mod open;
 mod segments;
+mod turn;
 mod worker;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::engine::Patience;
@@ -30,6 +32,7 @@ pub(crate) use worker::Batch;
 const READERS: usize = 3;
 /// Transactions that wait for a thread; those that come after them wait to be let in.
 const WAITING_MAX: usize = 256;
+const TOO_LATE: &str = "the database did not get to it in time";
 
 /// A database file that is open. The threads end once all clones are dropped.
 #[derive(Clone)]
@@ -75,7 +78,7 @@ impl Sqlite {
     }
 
     /// A transaction that writes, carried out on the writer's thread without a word in between, and committed unless the
-    /// work fails. Waiting for its turn has a limit; once it has begun its outcome is waited for.
+    /// work fails. Waiting for its turn has a limit; once it has come its outcome is waited for.
     pub(crate) async fn batch<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError> + Send + 'static,
@@ -96,15 +99,11 @@ impl Sqlite {
         jobs: &mpsc::Sender<Job>,
         work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let (begun, ready) = oneshot::channel();
-        let (reply, answer) = oneshot::channel();
-        let work = move |batch: &Batch<'_>| {
-            let done = work(batch).and_then(|done| batch.commit().map(|()| done));
-            // An owner that does not wait any more is not a failure.
-            drop(reply.send(done));
+        let job = move |turn| {
+            let carry_out = move |connection: &Connection, begin| worker::carry_out(connection, begin, turn, work);
+            Job::Batch(Box::new(carry_out))
         };
-        self.admit(jobs, Job::Batch { begun, work: Box::new(work) }, ready).await?;
-        answer.await.map_err(|_| stopped())?
+        turn::hand(jobs, self.patience.begin, TOO_LATE, job).await
     }
 
     async fn begin(&self, jobs: &mpsc::Sender<Job>) -> Result<SqliteTx, EngineError> {
@@ -125,7 +124,7 @@ impl Sqlite {
             jobs.send(job).await.map_err(|_| stopped())?;
             answer.await.map_err(|_| stopped())?
         };
-        tokio::time::timeout(self.patience.begin, admitted).await.map_err(|_| too_late())?
+        tokio::time::timeout(self.patience.begin, admitted).await.map_err(|_| EngineError::too_late(TOO_LATE))?
     }
 
     /// Waits until the threads have closed their connections: the last one folds the log into the file.
@@ -142,10 +141,6 @@ impl Sqlite {
 
 fn stopped() -> EngineError {
     EngineError::failed("the thread of the database has stopped")
-}
-
-fn too_late() -> EngineError {
-    EngineError::too_late("the database did not get to it in time")
 }
 
 /// A transaction under way on one of the threads, which rolls it back when this is dropped.

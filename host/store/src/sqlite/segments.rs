@@ -1,6 +1,9 @@
 //! Files of receipts beside the database: one for each segment, with threads of their own, so that receipts take no turn of the
 //! writer for which completion reports wait, and are forgotten by removing a file.
 //!
+//! Whoever reads them needs to know from the database which files there are, and often something else that stands there. So each
+//! thread that reads has a connection to the database as well, and all of it is one turn.
+//!
 //! Which segments there are stands in the database, and in which file each lies: one that is written anew without some of its
 //! receipts gets another. A file that is not named there is none of its segments, whatever it holds; a segment whose file is missing
 //! holds nothing.
@@ -15,16 +18,18 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::{open, stopped};
+use super::turn::Turn;
+use super::worker::Begin;
+use super::{open, stopped, turn, worker};
 use crate::engine::Patience;
 use crate::error::{EngineError, OpenError};
 use crate::sqlite::Batch;
-use crate::value::{Row, Value};
+use crate::value::Row;
 
 /// Threads that read.
-const READERS: usize = 2;
+const READERS: usize = 3;
 /// Jobs that wait for a thread; those that come after them wait to be let in.
 const WAITING_MAX: usize = 64;
 /// Files that a thread keeps open, three descriptors each: the segments of both bounds, and the one that is written.
@@ -36,6 +41,7 @@ const FORM: i64 = 1;
 const TABLES: &str = include_str!("../../migrations/segment.sqlite.sql");
 /// How the name of a file ends while it is made.
 const UNFINISHED: &str = "unfinished";
+const TOO_LATE: &str = "the files of receipts were not got to in time";
 
 type Job = Box<dyn FnOnce(&mut OpenSegments) + Send>;
 
@@ -43,11 +49,18 @@ type Job = Box<dyn FnOnce(&mut OpenSegments) + Send>;
 #[derive(Clone)]
 pub(crate) struct SegmentFiles {
     folder: Arc<Path>,
-    writer: mpsc::Sender<Job>,
-    readers: Arc<[mpsc::Sender<Job>]>,
-    next: Arc<AtomicUsize>,
+    writer: Jobs,
+    readers: Arc<[Jobs]>,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     patience: Patience,
+}
+
+/// The way to a thread.
+#[derive(Clone)]
+struct Jobs {
+    queue: mpsc::Sender<Job>,
+    /// How many it was given and has not done.
+    given: Arc<AtomicUsize>,
 }
 
 /// Where the segments of a database file are: beside it.
@@ -63,23 +76,26 @@ impl SegmentFiles {
         let folder: Arc<Path> = folder_of(database).into();
         let mut threads = Vec::with_capacity(1 + READERS);
         let removing: Arc<RwLock<()>> = Arc::default();
+        let database: Arc<Path> = database.into();
         let mut spawn = |name: &str, writes: bool| {
-            let (jobs, taken) = mpsc::channel(WAITING_MAX);
+            let (queue, taken) = mpsc::channel(WAITING_MAX);
             let segments = OpenSegments {
                 folder: Arc::clone(&folder),
+                path_of_database: Arc::clone(&database),
                 writes,
                 busy_max: patience.begin,
+                database: None,
                 open: BTreeMap::new(),
                 removing: Arc::clone(&removing),
             };
             let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || serve(segments, taken));
             threads.push(thread.map_err(|cause| OpenError::Engine(cause.into()))?);
-            Ok::<_, OpenError>(jobs)
+            Ok::<_, OpenError>(Jobs { queue, given: Arc::default() })
         };
         let writer = spawn("receipt-writer", true)?;
         let readers = (0..READERS).map(|_| spawn("receipt-reader", false)).collect::<Result<_, _>>()?;
         let threads = Arc::new(Mutex::new(threads));
-        Ok(Self { folder, writer, readers, next: Arc::default(), threads, patience })
+        Ok(Self { folder, writer, readers, threads, patience })
     }
 
     /// Where the files are. There is no such folder before the first receipt.
@@ -111,13 +127,13 @@ impl SegmentFiles {
         self.hand(&self.writer, work).await
     }
 
-    /// Works on files that are only read, beside who writes.
+    /// Works on files that are only read, and on the database, beside who writes: on the thread with the least to do.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut OpenSegments) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.readers.len();
-        self.hand(&self.readers[turn], work).await
+        let idlest = self.readers.iter().min_by_key(|reader| reader.given.load(Ordering::Relaxed));
+        self.hand(idlest.ok_or_else(stopped)?, work).await
     }
 
     /// Has every thread close the files of segments that are not kept any more: a file that is removed takes its room until
@@ -136,22 +152,19 @@ impl SegmentFiles {
 
     async fn hand<T: Send + 'static>(
         &self,
-        jobs: &mpsc::Sender<Job>,
+        jobs: &Jobs,
         work: impl FnOnce(&mut OpenSegments) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |segments| {
-            // Who asked may be gone before its turn came: nothing is done then.
-            if !reply.is_closed() {
-                // An owner that does not wait any more is no failure.
-                drop(reply.send(work(segments)));
-            }
-        });
-        let admitted = tokio::time::timeout(self.patience.begin, jobs.send(job)).await;
-        admitted
-            .map_err(|_| EngineError::too_late("the files of receipts were not got to in time"))?
-            .map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())?
+        let counted = Counted::new(&jobs.given);
+        let job = |turn: Turn<T>| -> Job {
+            Box::new(move |segments| {
+                let _until_done = counted;
+                if turn.begin() {
+                    turn.answer(work(segments));
+                }
+            })
+        };
+        turn::hand(&jobs.queue, self.patience.begin, TOO_LATE, job).await
     }
 
     /// Waits until the threads have closed their files.
@@ -166,6 +179,22 @@ impl SegmentFiles {
     }
 }
 
+/// One of the jobs that a thread was given, until it is done or dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(given: &Arc<AtomicUsize>) -> Self {
+        given.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(given))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 fn serve(mut segments: OpenSegments, mut jobs: mpsc::Receiver<Job>) {
     while let Some(job) = jobs.blocking_recv() {
         job(&mut segments);
@@ -177,11 +206,14 @@ fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:08}.db"))
 }
 
-/// The segments that a thread has open.
+/// The segments that a thread has open, and the database.
 pub(crate) struct OpenSegments {
     folder: Arc<Path>,
+    path_of_database: Arc<Path>,
     writes: bool,
     busy_max: Duration,
+    /// Opened when it is first asked: there may be none yet when the thread begins.
+    database: Option<Connection>,
     open: BTreeMap<u64, Connection>,
     /// Held to write by who removes a file, and to read by all who work on one: SQLite finds the log of a file by its name, and
     /// would make a new one for a file that was removed while it was being opened.
@@ -195,15 +227,20 @@ impl OpenSegments {
         number: u64,
         work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
     ) -> Result<Option<T>, EngineError> {
-        let begin = if self.writes { "BEGIN IMMEDIATE" } else { "BEGIN DEFERRED" };
-        self.with(number, |connection| {
-            let failed = |error| super::worker::fail("a transaction on receipts cannot begin", error);
-            connection.execute_batch(begin).map_err(failed)?;
-            let batch = Batch::of(connection);
-            let done = work(&batch).and_then(|done| batch.commit().map(|()| done));
-            super::worker::roll_back(connection);
-            done
-        })
+        let begin = if self.writes { Begin::Immediate } else { Begin::Deferred };
+        self.with(number, |connection| worker::transact(connection, begin, work))
+    }
+
+    /// Carries out a transaction that reads the database.
+    pub(crate) fn on_database<T>(
+        &mut self,
+        work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let database = match &mut self.database {
+            Some(database) => database,
+            none => none.insert(open::open_to_read(&self.path_of_database, self.busy_max).map_err(cannot_open)?),
+        };
+        worker::transact(database, Begin::Deferred, work)
     }
 
     /// Works on the connection of a segment; none where there is no file.
@@ -231,7 +268,7 @@ impl OpenSegments {
 
     /// One statement that stands outside of any transaction; its rows.
     pub(crate) fn ask(&mut self, number: u64, sql: &'static str) -> Result<Option<Vec<Row>>, EngineError> {
-        self.with(number, |connection| Batch::of(connection).query(sql, &[] as &[Value]))
+        self.with(number, |connection| worker::ask(connection, sql))
     }
 
     /// Makes the file of a segment, whole or not at all; false where there is one already, which stays as it is.

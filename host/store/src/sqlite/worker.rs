@@ -12,6 +12,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
+use super::turn::Turn;
 use crate::error::{EngineError, OpenError};
 use crate::value::{Row, Value};
 
@@ -29,8 +30,8 @@ pub(crate) enum Job {
     Query(Statement, Reply<Vec<Row>>),
     /// A transaction; `begun` says that it has begun, and the commands follow.
     Transaction { begun: Reply<()>, commands: Receiver<Command> },
-    /// A transaction that needs nobody's word in between: `work` does all of it, to the commit, on the thread itself.
-    Batch { begun: Reply<()>, work: Box<dyn FnOnce(&Batch<'_>) + Send> },
+    /// A transaction that needs nobody's word in between: all of it is done on the thread itself, by [`carry_out`].
+    Batch(Box<dyn FnOnce(&Connection, Begin) + Send>),
 }
 
 /// The transaction of a [`Job::Batch`]. Parameters of its statements appear in their order, so that none is looked up.
@@ -40,7 +41,7 @@ pub(crate) struct Batch<'c> {
 
 impl<'c> Batch<'c> {
     /// Over a connection on which a transaction is under way.
-    pub(super) fn of(connection: &'c Connection) -> Self {
+    fn of(connection: &'c Connection) -> Self {
         Self { connection }
     }
 
@@ -70,11 +71,6 @@ impl<'c> Batch<'c> {
             prepared.raw_execute()
         };
         run().map_err(|error| fail("a statement failed", error))
-    }
-
-    /// Makes it hold. What is not committed when the work ends is rolled back.
-    pub(super) fn commit(&self) -> Result<(), EngineError> {
-        commit(self.connection)
     }
 }
 
@@ -117,12 +113,7 @@ pub(crate) fn spawn(
                     }
                     roll_back(&connection);
                 }
-                Job::Batch { begun, work } => {
-                    if start(&connection, begin, begun) {
-                        work(&Batch::of(&connection));
-                    }
-                    roll_back(&connection);
-                }
+                Job::Batch(work) => work(&connection, begin),
             }
         }
         if let Err((_, error)) = connection.close() {
@@ -134,13 +125,59 @@ pub(crate) fn spawn(
 
 /// Begins a transaction; whether its owner waits for it.
 fn start(connection: &Connection, begin: Begin, begun: Reply<()>) -> bool {
+    let ready = begin_on(connection, begin);
+    let is_ready = ready.is_ok();
+    begun.send(ready).is_ok() && is_ready
+}
+
+fn begin_on(connection: &Connection, begin: Begin) -> Result<(), EngineError> {
     let begin = match begin {
         Begin::Immediate => "BEGIN IMMEDIATE",
         Begin::Deferred => "BEGIN DEFERRED",
     };
-    let ready = connection.execute_batch(begin).map_err(|error| fail("a transaction cannot begin", error));
-    let is_ready = ready.is_ok();
-    begun.send(ready).is_ok() && is_ready
+    connection.execute_batch(begin).map_err(|error| fail("a transaction cannot begin", error))
+}
+
+/// Carries out a transaction, which holds unless the work fails. Its turn comes once it has begun, for another process may
+/// have the lock.
+pub(super) fn carry_out<T>(
+    connection: &Connection,
+    begin: Begin,
+    turn: Turn<T>,
+    work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
+) {
+    if turn.is_given_up() {
+        return;
+    }
+    match begin_on(connection, begin) {
+        Err(error) => turn.answer(Err(error)),
+        Ok(()) if turn.begin() => turn.answer(finish(connection, work)),
+        Ok(()) => roll_back(connection),
+    }
+}
+
+/// A whole transaction, which holds unless the work fails.
+pub(super) fn transact<T>(
+    connection: &Connection,
+    begin: Begin,
+    work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    begin_on(connection, begin)?;
+    finish(connection, work)
+}
+
+fn finish<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    let done = work(&Batch::of(connection)).and_then(|done| commit(connection).map(|()| done));
+    roll_back(connection);
+    done
+}
+
+/// One statement that stands outside of any transaction; its rows.
+pub(super) fn ask(connection: &Connection, sql: &'static str) -> Result<Vec<Row>, EngineError> {
+    Batch::of(connection).query(sql, &[] as &[Value])
 }
 
 /// Does what the owner asks, until the commit or the end of patience.
@@ -166,7 +203,7 @@ fn commit(connection: &Connection) -> Result<(), EngineError> {
 }
 
 /// Ends a transaction that is not over.
-pub(super) fn roll_back(connection: &Connection) {
+fn roll_back(connection: &Connection) {
     if !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
