@@ -44,6 +44,8 @@ pub(super) struct OptionNote {
 /// An option that the contract has ranked.
 pub(super) struct RankedOrigin<'a> {
     pub(super) ranked: RankedOption,
+    /// The place of the partner among the chosen.
+    pub(super) place: usize,
     pub(super) answer: &'a PartnerAnswer,
     pub(super) option: &'a RawValue,
 }
@@ -148,9 +150,10 @@ impl GatheredAnswers {
     /// The options that were ranked, best first, with where they come from.
     pub(super) fn ranked(&self, ranked: Vec<RankedOption>) -> impl Iterator<Item = RankedOrigin<'_>> {
         ranked.into_iter().filter_map(|ranked| {
-            let (answer, position) = self.find(ranked.number)?;
+            let Origin { place, position } = self.origin(ranked.number)?;
+            let answer = &self.answers.get(&place)?.answer;
             let option = answer.result.as_ref().ok()?.options.get(position)?;
-            Some(RankedOrigin { ranked, answer, option })
+            Some(RankedOrigin { ranked, place, answer, option })
         })
     }
 

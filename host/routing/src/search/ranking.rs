@@ -7,20 +7,28 @@ use super::gathered::{GatheredAnswers, RankedOrigin};
 use super::outcome::empty_code;
 use super::prepare::PreparedSearch;
 use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
-use crate::reference::{AskerMark, OptionReference, Quote};
+use crate::reference::{AnswerSealer, AskerMark, OptionReference, Quote};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Evaluation, PastOrder, Payload};
 use intent_gateway_domain::ports::ReceiptFate;
 use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::telemetry::{self, Stage};
 
-/// What the references of a ranking have in common.
+/// What the options of a ranking have in common as they are shown.
 struct ShownRanking<'a> {
     /// The receipt's identifier, where there is one.
     receipt: Option<&'a str>,
-    is_kept_soon: bool,
-    asker: &'a AskerMark,
+    /// Whether references quote their options, since the receipt is not expected to be kept soon.
+    quotes: bool,
+    asker: AskerMark,
     at: Timestamp,
+}
+
+/// What the options of one answer have in common.
+struct ShownAnswer<'k> {
+    bookable: bool,
+    bookable_until: Timestamp,
+    references: AnswerSealer<'k>,
 }
 
 impl Searcher {
@@ -58,12 +66,16 @@ impl Searcher {
         if is_complete {
             self.record(context, descriptor, gathered, &notes, &dropped);
         }
-        let asker = AskerMark::of(&search.asker);
         let fate = self.journal.receipt_fate();
         // The receipt of a ranking that still changes is kept at the end of the search.
         let is_kept_soon = is_complete && fate == ReceiptFate::KeptSoon;
-        let shown = ShownRanking { receipt, is_kept_soon, asker: &asker, at: self.clock.now() };
-        let choice = |ranked| self.choice(search, ranked, &shown);
+        let asker = AskerMark::of(&search.asker);
+        let shown = ShownRanking { receipt, quotes: receipt.is_some() && !is_kept_soon, asker, at: self.clock.now() };
+        let mut answers = BTreeMap::new();
+        let choice = |origin: RankedOrigin<'_>| {
+            let answer = answers.entry(origin.place).or_insert_with(|| self.shown(search, &origin, &shown));
+            choice(origin, answer, shown.quotes)
+        };
         let options: Vec<RankedChoice> = gathered.ranked(ranked).map(choice).collect();
         let left_out =
             search.left_out.iter().map(|(partner, reason)| PartnerOutcome::left_out(partner.clone(), *reason));
@@ -85,17 +97,17 @@ impl Searcher {
         }
     }
 
-    /// An option as it is shown, with the reference to book it by.
-    fn choice(
+    /// What is shown of all options of an answer, by one of them.
+    fn shown(
         &self,
         search: &PreparedSearch,
-        RankedOrigin { ranked, answer, option }: RankedOrigin<'_>,
+        RankedOrigin { ranked, answer, .. }: &RankedOrigin<'_>,
         shown: &ShownRanking<'_>,
-    ) -> RankedChoice {
+    ) -> ShownAnswer<'_> {
         let (now, payload) = (search.context.now, answer.result.as_ref().ok());
         let token = payload.and_then(|payload| payload.token.as_ref());
         let bookable_until = payload.map_or(now, |payload| payload.bookable_until(now));
-        let reference = self.references.seal(&OptionReference {
+        let references = self.references.of_answer(&OptionReference {
             partner: answer.partner.id.as_str().to_owned(),
             intent: search.descriptor().intent.as_str().to_owned(),
             contract: search.contract.digest(),
@@ -103,20 +115,31 @@ impl Searcher {
             option_id: ranked.id.clone(),
             number: ranked.number,
             receipt: shown.receipt.map(str::to_owned),
-            asker: Some(shown.asker.clone()),
+            asker: Some(shown.asker),
             answered_at_ms: Some(shown.at),
             result_token: token.map(|token| token.result_token.clone()),
             expires_at_ms: bookable_until,
-            quoted: (shown.receipt.is_some() && !shown.is_kept_soon).then(|| Quote::of(option.get())),
+            quoted: None,
         });
-        RankedChoice {
-            reference,
-            bookable: token.is_some() && bookable_until > now,
-            bookable_until,
-            partner: answer.partner.clone(),
-            ranked,
-            option: option.to_owned(),
-        }
+        ShownAnswer { bookable: token.is_some() && bookable_until > now, bookable_until, references }
+    }
+}
+
+/// An option as it is shown, with the reference to book it by.
+fn choice(
+    RankedOrigin { ranked, answer, option, .. }: RankedOrigin<'_>,
+    &ShownAnswer { bookable, bookable_until, ref references }: &ShownAnswer<'_>,
+    quotes: bool,
+) -> RankedChoice {
+    let quote = quotes.then(|| Quote::of(option.get()));
+    let reference = references.seal(&ranked.id, ranked.number, quote.as_ref());
+    RankedChoice {
+        reference,
+        bookable,
+        bookable_until,
+        partner: answer.partner.clone(),
+        ranked,
+        option: option.to_owned(),
     }
 }
 
