@@ -294,7 +294,10 @@ async fn sweep(inner: Weak<Inner>, idle: Duration) {
     loop {
         tokio::time::sleep(interval).await;
         match inner.upgrade() {
-            Some(inner) => inner.sweep(idle),
+            Some(inner) => {
+                inner.sweep(idle);
+                inner.wire.sweep();
+            }
             None => return,
         }
     }

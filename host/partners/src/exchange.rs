@@ -18,7 +18,6 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
@@ -31,6 +30,7 @@ use serde_json::value::RawValue;
 
 use crate::answer::{Answer, Message, RpcError};
 use crate::challenge::auth_failure;
+use crate::connections::ReceivedBody;
 use crate::sse::EventReader;
 use crate::wire::{SESSION_ID, Target, Wire, retry_after_ms};
 
@@ -182,7 +182,7 @@ impl Wire {
         target: &Target,
         body: Bytes,
         error_text: Option<&ErrorText>,
-    ) -> Result<Response<Incoming>, Refusal> {
+    ) -> Result<Response<ReceivedBody>, Refusal> {
         let response = self.post(target, body).await?;
         let status = response.status();
         if status.is_success() {
@@ -209,7 +209,7 @@ impl Wire {
     async fn read_stream<R>(
         &self,
         target: &Target,
-        body: Incoming,
+        body: ReceivedBody,
         wanted: Wanted<'_, R>,
     ) -> Result<Answer<R>, CallFailure> {
         let Wanted { id, parse, progress, .. } = wanted;
@@ -290,7 +290,7 @@ fn tells_of(params: &RawValue, id: &str) -> bool {
 
 /// What an answer says that is not a success: an error object that says more than the status, or the status.
 async fn error_answer(
-    response: Response<Incoming>,
+    response: Response<ReceivedBody>,
     status: StatusCode,
     target: &Target,
     error_text: Option<&ErrorText>,
@@ -323,7 +323,7 @@ async fn error_answer(
 }
 
 /// Reads what came in place of an answer, for whoever wants to know what the partner wrote; for nobody else it is let go.
-pub(crate) async fn hear(response: Response<Incoming>, error_text: Option<&ErrorText>) {
+pub(crate) async fn hear(response: Response<ReceivedBody>, error_text: Option<&ErrorText>) {
     if error_text.is_none() {
         return release(response.into_body());
     }
@@ -370,7 +370,7 @@ pub(crate) fn broken(error: &hyper::Error) -> CallFailure {
 }
 
 /// Reads a whole body of bounded size.
-pub(crate) async fn read_body(mut body: Incoming, max_bytes: usize) -> Result<Bytes, CallFailure> {
+pub(crate) async fn read_body(mut body: ReceivedBody, max_bytes: usize) -> Result<Bytes, CallFailure> {
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if declared > max_bytes {
         return Err(CallFailure::BodyTooLarge(max_bytes));
@@ -418,7 +418,7 @@ pub(crate) fn release<B: Body<Data = Bytes> + Send + Unpin + 'static>(mut body: 
 
 /// An event stream and what has been read of it.
 struct EventStream {
-    body: Incoming,
+    body: ReceivedBody,
     reader: EventReader,
     /// Bytes that have arrived and are not looked at yet.
     piece: Bytes,
@@ -433,7 +433,7 @@ enum Next {
 }
 
 impl EventStream {
-    fn new(body: Incoming) -> Self {
+    fn new(body: ReceivedBody) -> Self {
         Self { body, reader: EventReader::new(PARTNER_BODY_MAX_BYTES), piece: Bytes::new(), left: STREAM_MAX_BYTES }
     }
 

@@ -22,6 +22,7 @@ mod carried;
 mod challenge;
 mod client;
 mod config;
+mod connections;
 mod exchange;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;

@@ -6,7 +6,6 @@ use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::{PAGE_MAX_BYTES, PAGE_REDIRECTS_MAX, PAGE_TIMEOUT};
 use intent_gateway_domain::partner_error::{clean, protocol};
@@ -15,6 +14,7 @@ use intent_gateway_domain::probe::FetchedPage;
 use url::Url;
 
 use crate::client::PartnerClient;
+use crate::connections::ReceivedBody;
 use crate::exchange::{broken, release};
 
 /// Characters kept of a media type.
@@ -51,7 +51,7 @@ impl PartnerClient {
         Err(CallFailure::Redirect(status))
     }
 
-    async fn get(&self, uri: &Uri) -> Result<Response<Incoming>, CallFailure> {
+    async fn get(&self, uri: &Uri) -> Result<Response<ReceivedBody>, CallFailure> {
         let mut request = Request::new(Full::new(Bytes::new()));
         *request.method_mut() = Method::GET;
         *request.uri_mut() = uri.clone();
@@ -60,7 +60,7 @@ impl PartnerClient {
     }
 }
 
-async fn read(uri: &Uri, response: Response<Incoming>) -> Result<FetchedPage, CallFailure> {
+async fn read(uri: &Uri, response: Response<ReceivedBody>) -> Result<FetchedPage, CallFailure> {
     let status = response.status().as_u16();
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.map(|text| clean(text).chars().take(MEDIA_TYPE_MAX_CHARS).collect());

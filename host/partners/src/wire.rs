@@ -15,11 +15,8 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Method, Request, Response, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::clock::peers::PeerClocks;
 use intent_gateway_domain::error::CallFailure;
@@ -28,18 +25,11 @@ use intent_gateway_domain::secret::Secret;
 use tower_service::Service;
 
 use crate::config::PartnerClientConfig;
+use crate::connections::{BoxError, Connections, ReceivedBody};
 use crate::guard::{GuardedResolver, NO_PUBLIC_ADDRESS, ResolveError};
 
 /// Interval of TCP keep-alive probes, which find partners that vanished without a word.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
-/// Interval of HTTP/2 pings while calls are under way.
-const HTTP2_PING_INTERVAL: Duration = Duration::from_secs(15);
-/// Wait for the answer to an HTTP/2 ping.
-const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of buffer for one HTTP/1.1 connection; also the most that the head of an answer may take.
-const HTTP1_BUFFER_MAX_BYTES: usize = 64 * 1024;
-/// Bytes of all headers of one HTTP/2 answer.
-const HTTP2_HEADERS_MAX_BYTES: u32 = 64 * 1024;
 
 /// Carries the session that a partner issued.
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -56,7 +46,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-type BoxError = Box<dyn Error + Send + Sync>;
+type Https = HttpsConnector<HttpConnector<GuardedResolver>>;
+/// A connection below HTTP.
+pub(crate) type Stream = <Https as Service<Uri>>::Response;
 
 /// Where a message goes, in whose name, and what it carries in headers. A session holds one, of which each of its calls
 /// gets a copy and adds its own headers.
@@ -85,7 +77,7 @@ pub(crate) fn bearer(token: &Secret) -> Result<HeaderValue, CallFailure> {
 /// The shared client; clones share the pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    client: Client<TimedConnector, Full<Bytes>>,
+    connections: Connections,
     /// Hears the time that partners show.
     pub(crate) clocks: Arc<PeerClocks>,
 }
@@ -100,21 +92,18 @@ impl Wire {
         // The guard admits plain HTTP to loopback alone, so the connector may take either.
         let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_all_versions();
         let connector = TimedConnector { inner: https.wrap_connector(tcp), timeout: config.connect_timeout() };
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(config.pool_idle_secs))
-            .pool_max_idle_per_host(config.max_concurrent_calls_per_partner)
-            .http1_max_buf_size(HTTP1_BUFFER_MAX_BYTES)
-            .http2_max_header_list_size(HTTP2_HEADERS_MAX_BYTES)
-            .http2_keep_alive_interval(HTTP2_PING_INTERVAL)
-            .http2_keep_alive_timeout(HTTP2_PING_TIMEOUT)
-            .build(connector);
-        Self { client, clocks: Arc::default() }
+        let idle_max = Duration::from_secs(config.pool_idle_secs);
+        let connections = Connections::new(connector, idle_max, config.max_concurrent_calls_per_partner);
+        Self { connections, clocks: Arc::default() }
+    }
+
+    /// Closes connections that have waited for long.
+    pub(crate) fn sweep(&self) {
+        self.connections.sweep();
     }
 
     /// Posts a JSON-RPC message.
-    pub(crate) async fn post(&self, target: &Target, body: Bytes) -> Result<Response<Incoming>, CallFailure> {
+    pub(crate) async fn post(&self, target: &Target, body: Bytes) -> Result<Response<ReceivedBody>, CallFailure> {
         let mut request = request(Method::POST, target, body);
         request.headers_mut().insert(CONTENT_TYPE, JSON);
         request.headers_mut().insert(ACCEPT, JSON_OR_EVENTS);
@@ -122,7 +111,11 @@ impl Wire {
     }
 
     /// Asks for the rest of an event stream.
-    pub(crate) async fn resume(&self, target: &Target, after: HeaderValue) -> Result<Response<Incoming>, CallFailure> {
+    pub(crate) async fn resume(
+        &self,
+        target: &Target,
+        after: HeaderValue,
+    ) -> Result<Response<ReceivedBody>, CallFailure> {
         let mut request = request(Method::GET, target, Bytes::new());
         request.headers_mut().insert(ACCEPT, EVENTS);
         request.headers_mut().insert(LAST_EVENT_ID, after);
@@ -130,19 +123,22 @@ impl Wire {
     }
 
     /// Ends a session.
-    pub(crate) async fn delete(&self, target: &Target) -> Result<Response<Incoming>, CallFailure> {
+    pub(crate) async fn delete(&self, target: &Target) -> Result<Response<ReceivedBody>, CallFailure> {
         self.send(request(Method::DELETE, target, Bytes::new())).await
     }
 
     /// Sends a request that is none of MCP's.
-    pub(crate) async fn exchange(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+    pub(crate) async fn exchange(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<ReceivedBody>, CallFailure> {
         request.headers_mut().insert(USER_AGENT, AGENT);
         self.send(request).await
     }
 
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<ReceivedBody>, CallFailure> {
         let server = request.uri().host().map(str::to_owned);
-        let response = self.client.request(request).await.map_err(|error| send_failure(&error))?;
+        let response = self.connections.send(request).await.map_err(|error| send_failure(&*error))?;
         if let (Some(server), Some(shown)) = (server, shown_time(response.headers())) {
             self.clocks.note(&server, shown);
         }
@@ -187,8 +183,8 @@ pub(crate) fn retry_after_ms(headers: &HeaderMap, now: std::time::SystemTime) ->
 }
 
 /// Why a request got no answer, in words that name the innermost cause.
-fn send_failure(error: &hyper_util::client::legacy::Error) -> CallFailure {
-    let mut cause: &(dyn Error + 'static) = error;
+fn send_failure(error: &(dyn Error + 'static)) -> CallFailure {
+    let mut cause = error;
     loop {
         if let Some(ResolveError::Refused) = cause.downcast_ref() {
             return CallFailure::AddressRefused(NO_PUBLIC_ADDRESS.to_owned());
@@ -200,18 +196,17 @@ fn send_failure(error: &hyper_util::client::legacy::Error) -> CallFailure {
     }
 }
 
-/// Bounds connecting as a whole. The TCP connector's own timeout covers neither the resolver nor TLS, and the pool
-/// goes on connecting in the background when the call that asked for it has been served otherwise or has left.
+/// Bounds connecting as a whole. The TCP connector's own timeout covers neither the resolver nor TLS.
 #[derive(Clone, Debug)]
-struct TimedConnector {
-    inner: HttpsConnector<HttpConnector<GuardedResolver>>,
+pub(crate) struct TimedConnector {
+    inner: Https,
     timeout: Duration,
 }
 
 impl Service<Uri> for TimedConnector {
-    type Response = <HttpsConnector<HttpConnector<GuardedResolver>> as Service<Uri>>::Response;
+    type Response = Stream;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Stream, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context)

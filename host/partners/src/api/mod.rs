@@ -13,7 +13,6 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use intent_gateway_domain::endpoint::{ApiAnswer, Endpoint, RequestError, ToolMapping};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::error_text::ErrorText;
@@ -26,6 +25,7 @@ use serde_json::Value;
 
 use crate::carried;
 use crate::challenge::auth_failure;
+use crate::connections::ReceivedBody;
 use crate::exchange::{hear, note_error, read_body, release};
 use crate::guard::AddressPolicy;
 use crate::wire::{Wire, retry_after_ms};
@@ -134,7 +134,7 @@ fn is_plain(headers: &HeaderMap) -> bool {
 
 /// Reads a body. A success has to be JSON or nothing; of a failure the body only helps to explain it.
 async fn body(
-    response: Response<Incoming>,
+    response: Response<ReceivedBody>,
     status: StatusCode,
     error_text: Option<&ErrorText>,
 ) -> Result<Option<Value>, CallFailure> {
