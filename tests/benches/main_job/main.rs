@@ -115,7 +115,8 @@ fn token_of(config: &Path) -> String {
 fn json_headers(token: Option<&str>) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("content-type", "application/json".to_owned()),
-        ("accept", "application/json, text/event-stream".to_owned()),
+        // Whoever takes events as well gets them: a search that shows what it has, which ranks more than once.
+        ("accept", "application/json".to_owned()),
     ];
     headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
     headers

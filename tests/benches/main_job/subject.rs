@@ -77,19 +77,19 @@ impl Subject {
         self.sample("request.json")
     }
 
-    /// A search payload, JSON text: the sample's option as often as an answer may hold one.
+    /// A search payload, JSON text: the sample's option as often as an answer may hold one. Members stand in the order of the
+    /// sample, as they do where a partner writes what the contract's schema says.
     pub(crate) fn payload(&self) -> String {
-        let option: Value = serde_json::from_str(&self.sample(self.option)).expect("the sample is JSON");
-        let options: Vec<Value> = (0..OPTIONS)
+        let text = compact(&self.sample(self.option));
+        let option: Value = serde_json::from_str(&text).expect("the sample is JSON");
+        let options: Vec<String> = (0..OPTIONS)
             .map(|number| {
-                let mut option = option.clone();
-                *option.pointer_mut(self.id).expect("the option has an identifier") = json!(format!("option-{number}"));
-                *option.pointer_mut(self.varied).expect("the option has the number") =
-                    json!(1.0 + number as f64 / 10.0);
-                option
+                let text = replace(&text, &option, self.id, &json!(format!("option-{number}")));
+                replace(&text, &option, self.varied, &json!(1.0 + number as f64 / 10.0))
             })
             .collect();
-        json!({"result_token": "bench", "expires_at": "2099-01-01T00:00:00Z", self.options_key: options}).to_string()
+        let (key, options) = (self.options_key, options.join(","));
+        format!(r#"{{"result_token":"bench","expires_at":"2099-01-01T00:00:00Z","{key}":[{options}]}}"#)
     }
 
     /// The component.
@@ -98,4 +98,28 @@ impl Subject {
         let problem = |error| panic!("{}: {error}; `cargo xtask guests` builds it", path.display());
         std::fs::read(&path).unwrap_or_else(problem)
     }
+}
+
+/// JSON text without the blanks between its tokens.
+fn compact(json: &str) -> String {
+    let (mut is_within, mut is_escaped) = (false, false);
+    let keep = |sign: &char| {
+        let keeps = is_within || !sign.is_ascii_whitespace();
+        match sign {
+            '"' if !is_escaped => is_within = !is_within,
+            _ => {}
+        }
+        is_escaped = *sign == '\\' && !is_escaped;
+        keeps
+    };
+    json.chars().filter(keep).collect()
+}
+
+/// The text of an option with another value at a pointer, which has the only member of that name and value.
+fn replace(text: &str, option: &Value, pointer: &str, value: &Value) -> String {
+    let name = pointer.rsplit('/').next().unwrap_or_default();
+    let before = option.pointer(pointer).unwrap_or_else(|| panic!("the option has `{pointer}`"));
+    let member = format!("\"{name}\":{before}");
+    assert_eq!(text.matches(&member).count(), 1, "{member}");
+    text.replace(&member, &format!("\"{name}\":{value}"))
 }
