@@ -19,7 +19,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use futures_util::FutureExt as _;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use http::{HeaderValue, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -308,42 +309,35 @@ async fn serve(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr, p
         false => (shared.config.idle_timeout, shared.config.header_read_timeout),
     };
     let mut connection = pin!(shared.builder.serve_connection(TokioIo::new(stream), service));
-    let look_after = idle_timeout.min(head_timeout);
-    let mut look = pin!(tokio::time::sleep(look_after));
-    let mut leaving = pin!(shared.time_to_leave(&place, &speaks_http_2));
-    let mut finishing = false;
+    let attend = |is_finishing| shared.attend(&place, &speaks_http_2, (idle_timeout, head_timeout), is_finishing);
+    // A set of one polls it when it was woken itself: what it waits for is shared by all connections, and would be asked at every
+    // read and write of this one otherwise.
+    let mut ends = FuturesUnordered::from_iter([attend(false)]);
     loop {
         tokio::select! {
+            biased;
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
                     tracing::debug!(error = %error, "a connection ended early");
                 }
                 return;
             }
-            () = shared.cut.cancelled() => return,
-            () = leaving.as_mut(), if !finishing => {
-                finishing = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = place.gives_way.cancelled(), if !finishing => {
-                if place.activity.idle_since().is_some() {
-                    return;
+            Some(end) = ends.next() => match end {
+                End::Now => return,
+                End::AfterAnswers => {
+                    connection.as_mut().graceful_shutdown();
+                    ends.push(attend(true));
                 }
-                // A request came just then.
-                finishing = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = look.as_mut() => {
-                let (closes_at, now) = (closes_at(place.activity.usage(), idle_timeout, head_timeout), Instant::now());
-                if closes_at <= now {
-                    tracing::debug!("an idle connection was closed");
-                    return;
-                }
-                // Not later than the shorter of the two times: a first request changes which of them counts.
-                look.as_mut().reset(closes_at.min(now + look_after));
             }
         }
     }
+}
+
+/// How a connection ends before its client closes it.
+enum End {
+    Now,
+    /// When what is under way has been answered.
+    AfterAnswers,
 }
 
 /// From the announcement of a shutdown on, an answer of HTTP/1.1 is the last of its connection.
@@ -355,6 +349,40 @@ fn ask_to_leave(mut answer: Response, announced: &CancellationToken) -> Response
 }
 
 impl ServerState {
+    /// Waits until a connection is to end that its client keeps open: it is idle for longer than these times, with and without a
+    /// request before; it is to leave; or it gives way to another. One that is finishing has been told already.
+    async fn attend(
+        &self,
+        place: &Place,
+        speaks_http_2: &CancellationToken,
+        (idle_timeout, head_timeout): (Duration, Duration),
+        is_finishing: bool,
+    ) -> End {
+        let look_after = idle_timeout.min(head_timeout);
+        let mut look = pin!(tokio::time::sleep(look_after));
+        let mut leaving = pin!(self.time_to_leave(place, speaks_http_2));
+        loop {
+            tokio::select! {
+                () = self.cut.cancelled() => return End::Now,
+                () = leaving.as_mut(), if !is_finishing => return End::AfterAnswers,
+                () = place.gives_way.cancelled(), if !is_finishing => {
+                    // A request may have come just then.
+                    return if place.activity.idle_since().is_some() { End::Now } else { End::AfterAnswers };
+                }
+                () = look.as_mut() => {
+                    let closes_at = closes_at(place.activity.usage(), idle_timeout, head_timeout);
+                    let now = Instant::now();
+                    if closes_at <= now {
+                        tracing::debug!("an idle connection was closed");
+                        return End::Now;
+                    }
+                    // Not later than the shorter of the two times: a first request changes which of them counts.
+                    look.as_mut().reset(closes_at.min(now + look_after));
+                }
+            }
+        }
+    }
+
     /// Waits until the connection is to end as soon as nothing is under way on it. HTTP/2 says so without losing a request, so
     /// it is told at the announcement; an idle connection of HTTP/1.1 gets the time to linger.
     async fn time_to_leave(&self, place: &Place, speaks_http_2: &CancellationToken) {
@@ -396,6 +424,7 @@ async fn answer(
         *refused.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(refused);
     }
+    let mut under_way = None;
     if let Some(admission) = &shared.admission {
         let lane = Lane::of(request.uri().path());
         let is_shut_out = lane == Lane::Traffic && !place.is_for_all();
@@ -405,16 +434,21 @@ async fn answer(
         } else {
             admission.admit(&mut request, peer.ip()).await
         };
-        if let Err(refusal) = admitted {
-            let mut refused = refuse(refusal, &request);
-            if is_shut_out && request.version() < Version::HTTP_2 {
-                refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        match admitted {
+            Ok(admitted) => under_way = Some(admitted),
+            Err(refusal) => {
+                let mut refused = refuse(refusal, &request);
+                if is_shut_out && request.version() < Version::HTTP_2 {
+                    refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
+                drop(DrainedBody::of(request, &place.activity));
+                return Ok(refused);
             }
-            drop(DrainedBody::of(request, &place.activity));
-            return Ok(refused);
         }
     }
-    shared.router.clone().call(DrainedBody::of(request, &place.activity)).await
+    let answered = shared.router.clone().call(DrainedBody::of(request, &place.activity)).await;
+    drop(under_way);
+    answered
 }
 
 /// A refusal as the router would have written it.

@@ -3,7 +3,8 @@
 //!
 //! The rule is [`AdmissionQueue`]'s; here it is driven. There are two lanes, each with a queue of its own: one for traffic, and
 //! one for [what traffic must not take](lanes). A task goes through the runtime's run queue as long as somebody waits and lets
-//! the next ones in, of each lane: neither takes the turns of the other.
+//! the next ones in, of each lane: neither takes the turns of the other. Where fewer requests are under way than there are threads,
+//! none waits for a processor, and the next one begins without any of that.
 //!
 //! A refusal is to cost a thirtieth of a search, so it leaves no span, no line of its own in the log and no verified token: it is
 //! counted, and the log says every so often how many there were. Not here: bounds on what one caller may do
@@ -14,7 +15,7 @@ mod lanes;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -37,6 +38,10 @@ const TELL_INTERVAL: Duration = Duration::from_secs(10);
 /// What stands before all requests of a listener.
 pub(crate) struct Admission {
     lanes: Mutex<Lanes>,
+    threads: usize,
+    /// Requests that are worked on or wait, by lane.
+    traffic: Arc<AtomicUsize>,
+    reserved: Arc<AtomicUsize>,
     /// Somebody has come while the task rested.
     wake: Notify,
     callers: Arc<KnownCallers>,
@@ -45,6 +50,23 @@ pub(crate) struct Admission {
     trusted_proxies: usize,
     /// Refused since the log said so.
     untold: AtomicU64,
+}
+
+/// A request that is worked on or waits.
+pub(crate) struct UnderWay(Arc<AtomicUsize>);
+
+impl UnderWay {
+    /// Counts one, and says how many there were before.
+    fn begin(count: &Arc<AtomicUsize>) -> (Self, usize) {
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        (Self(Arc::clone(count)), before)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Tells a request that waited whether it is let in.
@@ -73,6 +95,9 @@ impl Admission {
             Lanes { traffic: AdmissionQueue::new(threads), reserved: AdmissionQueue::new(threads), rests: true };
         Arc::new(Self {
             lanes: Mutex::new(lanes),
+            threads,
+            traffic: Arc::default(),
+            reserved: Arc::default(),
             wake: Notify::new(),
             callers: Arc::default(),
             hashes: RandomState::new(),
@@ -81,16 +106,21 @@ impl Admission {
         })
     }
 
-    /// Waits until the request may be worked on. Dropped, it takes the request out again.
+    /// Waits until the request may be worked on; it is under way as long as what this gives is kept. Dropped, it takes the request
+    /// out again.
     ///
     /// # Errors
     /// `OVERLOADED`.
-    pub(crate) async fn admit<B>(&self, request: &mut Request<B>, peer: IpAddr) -> Result<(), Refusal> {
+    pub(crate) async fn admit<B>(&self, request: &mut Request<B>, peer: IpAddr) -> Result<UnderWay, Refusal> {
         let lane = Lane::of(request.uri().path());
         let caller = self.caller(request, peer);
-        let patience = lanes::patience(request.uri().path());
-        if self.enter(lane, caller, patience).await {
-            return Ok(());
+        let count = match lane {
+            Lane::Traffic => &self.traffic,
+            Lane::Reserved => &self.reserved,
+        };
+        let (under_way, before) = UnderWay::begin(count);
+        if before < self.threads || self.enter(lane, caller, lanes::patience(request.uri().path())).await {
+            return Ok(under_way);
         }
         self.count_refusal(lane);
         Err(Code::Overloaded.into())
@@ -223,16 +253,17 @@ mod tests {
         request.body(()).expect("a request")
     }
 
-    /// Takes all turns there are: nobody drives the queue.
-    async fn fill(admission: &Admission) {
-        admission.admit(&mut request("/api/v1/classify", None), PEER).await.expect("there is a turn");
+    /// Takes the threads that there are, and then all turns: nobody drives the queue.
+    async fn fill(admission: &Admission) -> [UnderWay; 2] {
+        let admit = async || admission.admit(&mut request("/api/v1/classify", None), PEER).await;
+        [admit().await.expect("nobody else works"), admit().await.expect("there is a turn")]
     }
 
     #[tokio::test]
     async fn traffic_waits_for_its_turn_and_what_is_reserved_does_not_wait_with_it() {
         for path in ["/ready", "/api/v1/admin/contracts"] {
             let admission = Admission::new(1, 0);
-            fill(&admission).await;
+            let _full = fill(&admission).await;
             let (mut traffic, mut reserved) = (request("/api/v1/classify", None), request(path, None));
             let mut waits = std::pin::pin!(admission.admit(&mut traffic, PEER));
             assert!(futures_util::poll!(waits.as_mut()).is_pending());
@@ -258,9 +289,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nobody_waits_where_nobody_else_is_worked_on() {
+        let admission = Admission::new(2, 0);
+        // No turn is taken: nobody would give the next ones.
+        for _ in 0..10 {
+            let admit = async || admission.admit(&mut request("/api/v1/classify", None), PEER).await;
+            let (one, other) = tokio::join!(admit(), admit());
+            assert!(one.is_ok() && other.is_ok());
+        }
+        assert!(admission.turn(Instant::now()));
+        let _full = [fill(&admission).await, fill(&admission).await];
+        let mut third = request("/api/v1/classify", None);
+        assert!(futures_util::poll!(std::pin::pin!(admission.admit(&mut third, PEER))).is_pending());
+    }
+
+    #[tokio::test]
     async fn whoever_leaves_takes_nobodys_turn() {
         let admission = Admission::new(1, 0);
-        fill(&admission).await;
+        let _full = fill(&admission).await;
         {
             let mut gone = request("/api/v1/classify", None);
             let mut waits = std::pin::pin!(admission.admit(&mut gone, PEER));
