@@ -31,7 +31,6 @@ use intent_gateway_domain::user_data::ranking_mark;
 use intent_gateway_domain::vault::{Mark, Vault};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::batching;
@@ -56,6 +55,8 @@ const BATCH_MAX_BYTES: usize = 1024 * 1024;
 const SETTLE_MAX: Duration = Duration::from_secs(10);
 /// How long to gather after the first of a batch has come.
 const GATHER: Duration = Duration::from_millis(20);
+/// How often it is looked in that time for what has come.
+const GATHER_LOOKS: u32 = 4;
 
 /// Where findings and receipts are handed in. Dropped, it writes what it has taken and ends.
 pub struct Journal {
@@ -326,19 +327,26 @@ async fn serve(
     load.tell();
 }
 
-/// A batch: what comes within a moment, or what waits already when the journal closes.
+/// A batch: what comes within a moment, or what waits already when the journal closes. The task is not woken for each that comes,
+/// but looks a few times.
 async fn gather(
     first: QueuedItem,
     queue: &mut mpsc::Receiver<QueuedItem>,
     closing: &CancellationToken,
 ) -> Vec<QueuedItem> {
-    let until = Instant::now() + GATHER;
     let mut bytes = first.bytes;
     let mut batch = vec![first];
-    while batch.len() < BATCH_MAX && bytes < BATCH_MAX_BYTES {
-        let Ok(Some(taken)) = tokio::time::timeout_at(until, batching::next(queue, closing)).await else { break };
-        bytes += taken.bytes;
-        batch.push(taken);
+    for look in 0..=GATHER_LOOKS {
+        while batch.len() < BATCH_MAX && bytes < BATCH_MAX_BYTES {
+            let Ok(taken) = queue.try_recv() else { break };
+            bytes += taken.bytes;
+            batch.push(taken);
+        }
+        let is_full = batch.len() >= BATCH_MAX || bytes >= BATCH_MAX_BYTES;
+        if is_full || look == GATHER_LOOKS || closing.is_cancelled() {
+            break;
+        }
+        let _ = tokio::time::timeout(GATHER / GATHER_LOOKS, closing.cancelled()).await;
     }
     batch
 }
