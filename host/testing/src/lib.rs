@@ -22,6 +22,7 @@ pub mod orders;
 pub mod partners;
 pub mod probe;
 pub mod readiness;
+pub mod samples;
 pub mod standings;
 pub mod store;
 pub mod telemetry;
