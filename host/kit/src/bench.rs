@@ -1,12 +1,15 @@
 //! `plugin bench`: what each entry point of a contract costs, on the calls of its own examples.
 //!
-//! One call after the other, in a fresh instance each, as a gateway makes them; the gateway makes several at a time.
+//! One call after the other, in a fresh instance each, as a gateway makes them; the gateway makes several at a time. Times are
+//! measured on the engine that a gateway has, and differ from machine to machine. Fuel is counted afterwards, on an engine that is
+//! there for that alone, and is the same everywhere.
 
 use std::time::{Duration, Instant};
 
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::faults::Input;
-use intent_gateway_sandbox::{LoadError, LoadedContract};
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_sandbox::{Engine, EngineError, LoadError, LoadedContract};
 use serde::Serialize;
 
 use crate::subject::Subject;
@@ -26,6 +29,9 @@ pub enum BenchError {
     /// The component is not a contract.
     #[error("the component is no contract")]
     Load(#[from] LoadError),
+    /// The sandbox that counts fuel did not start.
+    #[error("the sandbox that counts fuel did not start")]
+    Engine(#[from] EngineError),
     /// A call failed.
     #[error("`{entry}` failed on the contract's own example")]
     Fault {
@@ -51,6 +57,8 @@ pub struct Measured {
     pub p50_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
+    /// Fuel of a call, the mean of the contract's examples: about one unit for each WebAssembly instruction that runs.
+    pub fuel: u64,
     /// Mean of the bytes of all documents that go in.
     pub(crate) bytes_in: f64,
     /// Mean of the bytes of all texts that come out.
@@ -66,10 +74,10 @@ pub struct BenchReport {
     pub entries: Vec<Measured>,
 }
 
-/// Measures a contract, for about so long in all.
+/// Measures a contract, for about so long in all; then counts fuel, with each example once.
 ///
 /// # Errors
-/// [`BenchError`] when the component is not a contract, or fails on its own examples.
+/// [`BenchError`] when the component is not a contract, fails on its own examples, or cannot be compiled once more.
 pub fn run(subject: &Subject, lasting: Duration, progress: &dyn Fn(&str)) -> Result<BenchReport, BenchError> {
     let start = Instant::now();
     let contract = subject.load()?;
@@ -83,7 +91,30 @@ pub fn run(subject: &Subject, lasting: Duration, progress: &dyn Fn(&str)) -> Res
         progress(&format!("Measuring {entry}"));
         entries.push(subject.wait(call(&contract, entry, inputs, each))?);
     }
+    progress("Counting fuel");
+    let (engine, counted) = subject.load_counting()?;
+    for measured in &mut entries {
+        let inputs = corpus.get(&measured.entry).map_or(&[][..], Vec::as_slice);
+        measured.fuel = subject.wait(count(&engine, &counted, &measured.entry, inputs))?;
+    }
     Ok(BenchReport { compile_ms, entries })
+}
+
+/// Fuel of a call, the mean of the inputs; without any, of an instance that is never called.
+async fn count(engine: &Engine, contract: &LoadedContract, entry: &str, inputs: &[Input]) -> Result<u64, BenchError> {
+    let failed = |cause| BenchError::Fault { entry: entry.to_owned(), cause };
+    if inputs.is_empty() {
+        contract.instantiate_only().await.map_err(failed)?;
+        return Ok(engine.take_fuel());
+    }
+    // With the deadline of what serves nobody, for counting takes longer than serving.
+    let beside = contract.beside_serving();
+    let contract = beside.as_deref().unwrap_or(contract);
+    for input in inputs {
+        call::run(input, contract).await.map_err(failed)?;
+    }
+    let calls = u64::try_from(inputs.len()).unwrap_or(u64::MAX);
+    Ok((engine.take_fuel() + calls / 2) / calls)
 }
 
 async fn call(
@@ -127,6 +158,7 @@ async fn measure(
         mean_us,
         p50_us: percentile(&samples_us, 50),
         p99_us: percentile(&samples_us, 99),
+        fuel: 0,
         bytes_in: if inputs.is_empty() { 0.0 } else { bytes as f64 / inputs.len() as f64 },
         bytes_out: bytes_out as f64 / samples_us.len() as f64,
     })
@@ -144,8 +176,9 @@ impl BenchReport {
     pub fn text(&self) -> String {
         let mut page = Page::default();
         page.heading(&format!("compiled in {:.0} ms; one call after the other:", self.compile_ms));
-        let mut rows =
-            vec![["", "calls", "calls/s", "mean µs", "p50 µs", "p99 µs", "bytes in", "bytes out"].map(str::to_owned)];
+        let mut rows = vec![
+            ["", "calls", "calls/s", "mean µs", "p50 µs", "p99 µs", "fuel", "bytes in", "bytes out"].map(str::to_owned),
+        ];
         rows.extend(self.entries.iter().map(|one| {
             let figure = |figure: f64| format!("{figure:.0}");
             [
@@ -155,11 +188,12 @@ impl BenchReport {
                 figure(one.mean_us),
                 figure(one.p50_us),
                 figure(one.p99_us),
+                one.fuel.to_string(),
                 figure(one.bytes_in),
                 figure(one.bytes_out),
             ]
         }));
-        page.rows([false, true, true, true, true, true, true, true], &rows);
+        page.rows([false, true, true, true, true, true, true, true, true], &rows);
         page.finish()
     }
 }

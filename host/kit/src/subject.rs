@@ -7,6 +7,8 @@ use intent_gateway_domain::sections::{self, SIGNATURES_SECTION};
 use intent_gateway_sandbox::{Compiler, Engine, EngineError, LoadError, LoadedContract, SandboxConfig};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::bench::BenchError;
+
 /// Instances that may run at a time; the kit calls one after the other.
 const INSTANCES: u32 = 2;
 
@@ -77,6 +79,18 @@ impl Subject {
     /// [`LoadError`] when it is not a contract.
     pub fn load(&self) -> Result<LoadedContract, LoadError> {
         self.wait(LoadedContract::compile(&self.engine, &self.content()))
+    }
+
+    /// The same for counting: the engine, which tells what calls have used, and the contract.
+    ///
+    /// # Errors
+    /// [`BenchError`] when the sandbox does not start once more, or it is not a contract.
+    pub(crate) fn load_counting(&self) -> Result<(Engine, LoadedContract), BenchError> {
+        let engine = Engine::counting_fuel(self.limits())?;
+        let contract = self.wait(LoadedContract::compile(&engine, &self.content()))?;
+        // What its examination has used is nobody's call.
+        engine.take_fuel();
+        Ok((engine, contract))
     }
 
     /// Waits for something that the contract does.

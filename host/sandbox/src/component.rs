@@ -108,7 +108,9 @@ impl ContractComponent {
         let admission = self.engine.admit(Lane::Serving, &self.memory).await?;
         let deadline = self.engine.deadline(Lane::Serving);
         let mut store = instance::store(&self.engine, &admission.reservation, self.with_wasi, deadline);
-        match self.pre.instantiate_async(&mut store).await {
+        let instance = self.pre.instantiate_async(&mut store).await;
+        self.engine.note_fuel(&store);
+        match instance {
             Ok(_) => Ok(()),
             Err(error) => Err(instance::fault(&error, &store, deadline)),
         }
@@ -142,6 +144,7 @@ impl ContractComponent {
             };
             if self.with_wasi { within(deadline, work).await } else { Some(work.await) }
         };
+        self.engine.note_fuel(&store);
         match outcome {
             Some(Ok(result)) => Ok(result),
             Some(Err(error)) => Err(instance::fault(&error, &store, deadline)),

@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use intent_gateway_domain::error::ContractFault;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use wasmtime::component::Linker;
-use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig, Store};
 
 use crate::budget::{ContractMemory, MemoryBudget, Reservation};
 use crate::compiling::Compiler;
@@ -42,6 +42,9 @@ pub(crate) const TABLES_MAX: u32 = 4;
 const INSTANCE_METADATA_MAX_BYTES: usize = 1024 * 1024;
 /// Memory that stays resident in a free slot where the kernel can tell which pages were touched, bytes.
 const KEEP_RESIDENT_BYTES: usize = 512 * 1024;
+
+/// Fuel of a call where it is counted: what ends a call is its deadline.
+const FUEL_MAX: u64 = u64::MAX;
 
 /// The engine could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +92,8 @@ struct EngineState {
     memory: Arc<MemoryBudget>,
     compatibility: Digest,
     asks_kernel: bool,
+    /// What calls have used, where that is counted.
+    fuel: Option<AtomicU64>,
     _ticker: Ticker,
 }
 
@@ -106,8 +111,23 @@ impl Engine {
     /// # Errors
     /// [`EngineError`] when a setting is out of range or the machine cannot give what the pool reserves.
     pub fn with_compiler(config: &SandboxConfig, compiler: Compiler) -> Result<Self, EngineError> {
+        Self::start(config, compiler, None)
+    }
+
+    /// Starts an engine that counts the fuel of calls, about one unit for each WebAssembly instruction that runs: the same for
+    /// the same call on every machine. Its code is slower than that of other engines, so nobody is served by it. It compiles
+    /// in this process: for authors' tools, which have compiled the same component before within bounds.
+    ///
+    /// # Errors
+    /// As [`Engine::with_compiler`].
+    pub fn counting_fuel(config: &SandboxConfig) -> Result<Self, EngineError> {
+        Self::start(config, Compiler::in_this_process(), Some(AtomicU64::new(0)))
+    }
+
+    fn start(config: &SandboxConfig, compiler: Compiler, fuel: Option<AtomicU64>) -> Result<Self, EngineError> {
         config.validate()?;
         let mut settings = code_settings();
+        settings.consume_fuel(fuel.is_some());
         let asks_kernel = asks_kernel();
         settings.allocation_strategy(pool(config, asks_kernel));
         let wasmtime = wasmtime::Engine::new(&settings).map_err(|e| EngineError::Wasmtime(e.into()))?;
@@ -131,6 +151,7 @@ impl Engine {
                 waiting: AtomicU32::new(0),
                 memory: MemoryBudget::new(config.instances_memory_max_bytes),
                 asks_kernel,
+                fuel,
             }),
         })
     }
@@ -139,6 +160,27 @@ impl Engine {
     #[must_use]
     pub fn config(&self) -> &SandboxConfig {
         &self.shared.config
+    }
+
+    /// The fuel that calls have used since this was last asked; 0 where it is not counted.
+    pub fn take_fuel(&self) -> u64 {
+        self.shared.fuel.as_ref().map_or(0, |fuel| fuel.swap(0, Ordering::Relaxed))
+    }
+
+    /// Gives a store all the fuel that there is, where it is counted.
+    pub(crate) fn fill(&self, store: &mut Store<Guest>) {
+        if self.shared.fuel.is_some() {
+            // It fails on engines that do not count alone.
+            let _ = store.set_fuel(FUEL_MAX);
+        }
+    }
+
+    /// Counts what a store has used of it.
+    pub(crate) fn note_fuel(&self, store: &Store<Guest>) {
+        if let Some(fuel) = &self.shared.fuel {
+            let left = store.get_fuel().unwrap_or(FUEL_MAX);
+            fuel.fetch_add(FUEL_MAX.saturating_sub(left), Ordering::Relaxed);
+        }
     }
 
     /// Whether it would be wrong once there is swap.

@@ -142,6 +142,7 @@ pub(crate) fn store(engine: &Engine, memory: &Reservation, with_wasi: bool, dead
     };
     let mut store = Store::new(engine.wasmtime(), guest);
     store.limiter(|guest| &mut guest.caps);
+    engine.fill(&mut store);
     store.set_hostcall_fuel(config.output_max_bytes);
     // The guest is granted its time slice by slice, and lets other tasks of the thread run in between. Slices
     // are charged, not the clock: a machine that is too busy to run the guest at all costs it one slice at most,
@@ -220,13 +221,19 @@ mod tests {
 
     /// What a component without arguments and results comes to.
     async fn run(text: &str, with_wasi: bool) -> Result<(), ContractFault> {
-        let config = SandboxConfig { max_concurrent_instances: 2, ..SandboxConfig::default() };
-        let engine = Engine::new(&config).expect("the engine starts");
+        run_on(&Engine::new(&small()).expect("the engine starts"), text, with_wasi).await
+    }
+
+    fn small() -> SandboxConfig {
+        SandboxConfig { max_concurrent_instances: 2, ..SandboxConfig::default() }
+    }
+
+    async fn run_on(engine: &Engine, text: &str, with_wasi: bool) -> Result<(), ContractFault> {
         let bytes = wat::parse_str(text).expect("the text is a component");
         let compiled = Component::from_binary(engine.wasmtime(), &bytes).expect("it compiles");
         let run = compiled.get_export_index(None, "run").expect("it is exported");
         let component =
-            ContractComponent::check_prepared(&engine, &compiled, with_wasi, Exports::all(&run)).expect("it links");
+            ContractComponent::check_prepared(engine, &compiled, with_wasi, Exports::all(&run)).expect("it links");
         component.call::<(), ()>(Lane::Serving, &run, ()).await
     }
 
@@ -244,6 +251,36 @@ mod tests {
         let fault = run(&component("unreachable"), false).await.expect_err("it traps");
         assert!(matches!(fault, ContractFault::Trap { told: None, .. }), "{fault:?}");
         assert_eq!(fault.to_string(), "the contract trapped: wasm `unreachable` instruction executed");
+    }
+
+    #[tokio::test]
+    async fn fuel_is_what_runs_and_the_same_each_time() {
+        let counting = |rounds: u32| {
+            format!(
+                r#"(component
+                (core module $m (func (export "run") (local $left i32)
+                    (local.set $left (i32.const {rounds}))
+                    (loop $again (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))))
+                (core instance $i (instantiate $m))
+                (func (export "run") (canon lift (core func $i "run"))))"#
+            )
+        };
+        let engine = Engine::counting_fuel(&small()).expect("the engine starts");
+        let mut fuel = Vec::new();
+        for rounds in [100, 100, 300] {
+            run_on(&engine, &counting(rounds), false).await.expect("it runs");
+            fuel.push(engine.take_fuel());
+        }
+        let [first, again, more] = fuel[..] else { panic!("three calls") };
+        assert_eq!(first, again);
+        // A round is five instructions or so.
+        let round = (more - first) / 200;
+        assert!((3..=7).contains(&round) && (more - first) % 200 == 0, "{fuel:?}");
+        assert_eq!(engine.take_fuel(), 0, "it was taken");
+
+        let engine = Engine::new(&small()).expect("the engine starts");
+        run_on(&engine, &counting(100), false).await.expect("it runs");
+        assert_eq!(engine.take_fuel(), 0, "engines that serve count none");
     }
 
     #[tokio::test]

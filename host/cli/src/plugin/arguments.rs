@@ -41,8 +41,13 @@ pub(crate) enum PluginCommand {
         intent-gateway plugin test plugins/auto-book-ac-service --coverage\n  \
         intent-gateway plugin test my-contract/cases --component contract.wasm")]
     Test(TestArgs),
-    /// Measure every entry point on the contract's own examples.
-    #[command(after_help = "Example:\n  intent-gateway plugin bench target/contracts/auto-book-ac-service.wasm")]
+    /// Measure every entry point on the contract's own examples: times, and fuel.
+    #[command(
+        after_help = "Fuel is about one unit for each WebAssembly instruction that runs, the mean of the examples: the same \
+        on every machine.\n\n\
+        Examples:\n  intent-gateway plugin bench target/contracts/auto-book-ac-service.wasm\n  \
+        intent-gateway plugin bench contract.wasm --json | jq '.entries[] | {entry, fuel}'"
+    )]
     Bench(BenchArgs),
     /// Show what a component declares.
     #[command(after_help = "Examples:\n  intent-gateway plugin inspect target/contracts/auto-book-ac-service.wasm\n  \

@@ -374,6 +374,23 @@ fn a_component_is_shown_measured_and_documented() {
     assert_eq!(code, Some(0));
     assert!(entries.iter().any(|one| one["entry"] == "evaluate" && one["p99_us"].as_f64() >= one["p50_us"].as_f64()));
     assert!(entries.iter().all(|one| one["calls"].as_u64() > Some(0)), "{bench}");
+    // The same each time, and more than an instance that is never called.
+    let fuel = |bench: &Value| -> Vec<u64> {
+        let entries = bench["entries"].as_array().expect("a list").iter();
+        entries.map(|one| one["fuel"].as_u64().expect("a count")).collect()
+    };
+    let (first, (_, again)) = (fuel(&bench), plugin(folder.path(), &["bench", &component, "--seconds", "0.2"]));
+    assert_eq!(fuel(&again), first);
+    let [instantiate, calls @ ..] = &first[..] else { panic!("no entries: {bench}") };
+    assert_eq!(entries[0]["entry"], "instantiate");
+    assert!(calls.iter().all(|call| call > instantiate && *call > 1_000), "{bench}");
+    let people = text(&run(folder.path(), &["plugin", "bench", &component, "--seconds", "0.2"]).stdout);
+    let evaluate = people.lines().find(|line| line.trim_start().starts_with("evaluate")).expect("a row");
+    let position = entries.iter().position(|one| one["entry"] == "evaluate").expect("an entry");
+    assert!(
+        people.contains("fuel") && evaluate.split_whitespace().any(|cell| cell == first[position].to_string()),
+        "{people}"
+    );
 
     let page = run(folder.path(), &["plugin", "docs", &component, "--out", "deep/page.md"]);
     assert!(page.status.success() && page.stdout.is_empty(), "{}", text(&page.stderr));
