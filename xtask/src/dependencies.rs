@@ -6,22 +6,20 @@
 //! `cargo deny check advisories` is for those that do.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
 use crate::command::{cargo, output, root, run, step};
+use crate::tools;
 
 /// The version that `deny.toml` is written for.
 const VERSION: &str = "0.20.2";
-/// Where it is installed, a folder a version, so that a run after the first finds it.
-const FOLDER: &str = "target/tools";
 
 /// Checks the tree of dependencies.
 pub(crate) fn check() -> anyhow::Result<()> {
     step("Dependencies");
-    let program = install()?;
+    let program = tools::install_program("cargo-deny", VERSION)?;
     let checks = ["check", "bans", "licenses", "sources"];
     run(Command::new(program).current_dir(root()).args(["--locked", "--workspace"]).args(checks))?;
     compare_features()
@@ -44,23 +42,4 @@ fn compare_features() -> anyhow::Result<()> {
 fn list_features(selection: &[&str]) -> anyhow::Result<BTreeSet<String>> {
     let tree = output(cargo().args(["tree", "--locked", "--prefix", "none", "--format", "{p} [{f}]"]).args(selection))?;
     Ok(tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
-}
-
-/// Compiles the program unless that was done before.
-fn install() -> anyhow::Result<PathBuf> {
-    let home = root().join(FOLDER).join(format!("cargo-deny-{VERSION}"));
-    let program = home.join("bin/cargo-deny");
-    if program.is_file() {
-        return Ok(program);
-    }
-    eprintln!("   installing cargo-deny {VERSION} into {FOLDER}");
-    let build = home.join("build");
-    let mut install = cargo();
-    // Unoptimised it is compiled in a minute or two instead of ten, and checks as well.
-    install
-        .args(["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet", "--root"])
-        .arg(&home);
-    run(install.arg("--target-dir").arg(&build).env("CARGO_PROFILE_DEV_DEBUG", "none"))?;
-    std::fs::remove_dir_all(&build).with_context(|| format!("cannot remove {}", build.display()))?;
-    Ok(program)
 }

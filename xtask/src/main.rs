@@ -15,6 +15,7 @@ mod fuzz;
 mod fuzz_targets;
 mod gateway;
 mod guests;
+mod instructions;
 mod postal_codes;
 mod progress;
 mod readme;
@@ -61,9 +62,15 @@ enum Command {
         #[arg(long, value_name = "FILE", requires = "target")]
         input: Option<PathBuf>,
     },
+    /// Count instructions of the host and fuel of the contracts, and compare with what is committed (docs/benchmarks.md)
+    Instructions {
+        /// Write the counts down in place of comparing them
+        #[arg(long)]
+        write: bool,
+    },
     /// Make the committed table of postal codes by city anew, out of the directory of post offices; needs npm and the network
     PostalCodes,
-    /// Run everything that CI runs: formatting, dependencies, lints, tests, the contracts' checks, the API's fuzzing,
+    /// Run everything that CI runs: formatting, dependencies, counts of instructions, lints, tests, the contracts' checks, the API's fuzzing,
     /// the demo, the documents' commands
     Test {
         /// Run one part only, for example `tests`
@@ -82,6 +89,7 @@ fn main() -> ExitCode {
         Command::Bench => bench::run_all(),
         Command::Chaos(arguments) => chaos::run_once(&arguments),
         Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
+        Command::Instructions { write } => instructions::run(write),
         Command::PostalCodes => postal_codes::make(),
         Command::Test { only, soak } => test::run_all(only.as_deref(), soak),
     };

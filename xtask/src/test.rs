@@ -7,7 +7,9 @@ use anyhow::Context as _;
 use test_servers::soak;
 
 use crate::command::{cargo, root, run, step};
-use crate::{chaos, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, readme, tools};
+use crate::{
+    chaos, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, instructions, readme, tools,
+};
 
 /// One named part of the run.
 struct Part {
@@ -15,10 +17,11 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 19] = [
+const PARTS: [Part; 20] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "contracts", run: guests::build_all },
+    Part { name: "instructions", run: instructions::check },
     Part { name: "contract in JavaScript", run: foreign::build_all },
     Part { name: "lints", run: lints },
     Part { name: "example partners", run: example_partners },

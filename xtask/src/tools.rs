@@ -1,5 +1,6 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
-//! MCP's conformance suite and the servers of its SDKs, an authorization server, PostgreSQL, HAProxy, and an OCI registry.
+//! MCP's conformance suite and the servers of its SDKs, an authorization server, PostgreSQL, HAProxy, an OCI registry, valgrind,
+//! and programs in Rust.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use test_servers::tools::{
     linking_provider, mcp_node,
 };
 
-use crate::command::{exists, output, root, run, step};
+use crate::command::{cargo, exists, output, root, run, step};
 
 /// `required` makes tests that need PostgreSQL fail where there is none, as CI wants it; otherwise they say so and go on.
 const POSTGRES_WISH: &str = "INTENT_GATEWAY_TEST_POSTGRES";
@@ -32,6 +33,14 @@ const REGISTRY_WISH: &str = "INTENT_GATEWAY_TEST_REGISTRY";
 const REGISTRY: &str = "docker-registry";
 /// What copies artifacts; also its package.
 const SKOPEO: &str = "skopeo";
+
+/// As [`POSTGRES_WISH`], for the counting of instructions.
+const VALGRIND_WISH: &str = "INTENT_GATEWAY_TEST_VALGRIND";
+/// Counts instructions; also its package.
+const VALGRIND: &str = "valgrind";
+
+/// Where programs in Rust are installed, a folder a version, so that a run after the first finds them.
+const PROGRAMS: &str = "target/tools";
 
 /// Takes JSON apart on a command line; also its package.
 const JQ: &str = "jq";
@@ -122,11 +131,17 @@ const POSTGRES: Optional =
 const PROXY: Optional = Optional { what: "HAProxy", package: HAPROXY, wish: HAPROXY_WISH, is_there: has_haproxy };
 const OCI_REGISTRY: Optional =
     Optional { what: "an OCI registry", package: REGISTRY, wish: REGISTRY_WISH, is_there: has_registry };
+const COUNTER: Optional = Optional { what: "valgrind", package: VALGRIND, wish: VALGRIND_WISH, is_there: has_valgrind };
 const COPIER: Optional = Optional { what: "skopeo", package: SKOPEO, wish: REGISTRY_WISH, is_there: has_skopeo };
 
 /// Installs PostgreSQL's server where tests must not go without.
 pub(crate) fn install_postgres() -> anyhow::Result<()> {
     install_optional(&POSTGRES)
+}
+
+/// Installs valgrind where counts must not go without.
+pub(crate) fn install_wished_valgrind() -> anyhow::Result<()> {
+    install_optional(&COUNTER)
 }
 
 /// Installs it where it is missing and required; where it is only missing, says what to do.
@@ -152,13 +167,40 @@ fn install_optional(wanted: &Optional) -> anyhow::Result<()> {
 
 /// Installs jq, by which documents take answers apart, where it is missing.
 pub(crate) fn install_jq() -> anyhow::Result<()> {
-    if exists(JQ) {
+    install_needed(JQ, "by which the documents take answers apart")
+}
+
+/// Installs valgrind, which counts instructions, where it is missing.
+pub(crate) fn install_valgrind() -> anyhow::Result<()> {
+    install_needed(VALGRIND, "which counts instructions")
+}
+
+/// Installs a program, whose package has its name, where it is missing.
+fn install_needed(program: &str, purpose: &str) -> anyhow::Result<()> {
+    if exists(program) {
         return Ok(());
     }
     if !can_install_packages() {
-        bail!("{JQ} is missing, by which the documents take answers apart (Debian: apt-get install {JQ})");
+        bail!("{program} is missing, {purpose} (Debian: apt-get install {program})");
     }
-    install_package(JQ)
+    install_package(program)
+}
+
+/// Compiles a program in Rust, unless that was done before; where it is then.
+pub(crate) fn install_program(name: &str, version: &str) -> anyhow::Result<PathBuf> {
+    let home = root().join(PROGRAMS).join(format!("{name}-{version}"));
+    let program = home.join("bin").join(name);
+    if program.is_file() {
+        return Ok(program);
+    }
+    eprintln!("   installing {name} {version} into {PROGRAMS}");
+    let build = home.join("build");
+    let mut install = cargo();
+    // Unoptimised it is compiled in a minute or two instead of ten, and works as well.
+    install.args(["install", name, "--version", version, "--locked", "--debug", "--quiet", "--root"]).arg(&home);
+    run(install.arg("--target-dir").arg(&build).env("CARGO_PROFILE_DEV_DEBUG", "none"))?;
+    std::fs::remove_dir_all(&build).with_context(|| format!("cannot remove {}", build.display()))?;
+    Ok(program)
 }
 
 /// Whether this is Debian or one like it, and ours to change.
@@ -188,6 +230,11 @@ fn has_haproxy() -> bool {
 /// Whether the registry is found on the path.
 fn has_registry() -> bool {
     exists(REGISTRY)
+}
+
+/// Whether valgrind is found on the path.
+pub(crate) fn has_valgrind() -> bool {
+    exists(VALGRIND)
 }
 
 /// Whether skopeo is found on the path.

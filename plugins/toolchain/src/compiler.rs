@@ -76,6 +76,18 @@ impl Compiler {
         Ok(Self::Debian)
     }
 
+    /// What the compiler says of itself, for the crate in this folder: `rustc 1.95.0 (59807616e 2026-04-14)`.
+    ///
+    /// # Errors
+    /// [`ToolchainError`] when it does not run.
+    pub fn version(self, folder: &Path) -> Result<String, ToolchainError> {
+        let mut rustc = match self {
+            Self::Active => active_rustc(folder),
+            Self::Debian => Command::new(DEBIAN_RUSTC),
+        };
+        output(rustc.arg("--version"))
+    }
+
     /// Builds the crate; returns where its module is.
     ///
     /// # Errors

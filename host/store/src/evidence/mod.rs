@@ -6,6 +6,7 @@
 mod body;
 mod check;
 mod finding;
+mod keepable;
 mod keeping;
 mod receipt;
 mod user;
@@ -20,7 +21,6 @@ use intent_gateway_domain::findings::{
     Severity, Source,
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::Evidence;
 use intent_gateway_domain::receipt::{KeptReceipt, ReceiptsBack};
 use intent_gateway_domain::store::StoreError;
@@ -33,6 +33,8 @@ use crate::records::SqlStore;
 use crate::value::Value;
 
 pub(crate) use finding::values as finding_values;
+pub(crate) use keepable::keepable_name;
+use keepable::{keepable, number, time};
 pub(crate) use keeping::{keep_findings_on_postgres, keep_findings_on_sqlite};
 pub(crate) use receipt::{ReceiptRows, read_bookable_until, read_quoted, read_shown, receipt, rows as receipt_rows};
 
@@ -97,27 +99,6 @@ const FORGET_EXCESS: &str = "DELETE FROM findings WHERE number IN (SELECT number
 const FORGET_OLD: &str = "DELETE FROM findings WHERE number IN \
                           (SELECT number FROM findings WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
 const LAST_FINDING: &str = "SELECT value FROM counters WHERE name = 'findings'";
-
-/// Text that both engines keep, cut to a length. A NUL character, which PostgreSQL cannot keep, is replaced.
-fn keepable(text: &str, max_bytes: usize) -> String {
-    text[..text.floor_char_boundary(max_bytes)].replace('\0', "\u{fffd}")
-}
-
-/// A request's identifier as it is kept and looked for.
-pub(crate) fn keepable_name(name: &str) -> String {
-    // Of up to four bytes a character.
-    keepable(name, 4 * REQUEST_ID_MAX_CHARS)
-}
-
-/// A time, for what must not fail for it: later than any clock tells is the latest that is kept.
-fn time(time: Timestamp) -> Value {
-    number(time.as_ms())
-}
-
-/// A number, likewise.
-fn number(number: u64) -> Value {
-    i64::try_from(number).unwrap_or(i64::MAX).into()
-}
 
 /// Texts as findings keep them, as a list in JSON.
 fn texts(texts: &[&str]) -> Value {
