@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask test` builds what these tests start; run alone, they say what is missing.
 
+mod allocations;
 #[path = "../attacks/mod.rs"]
 mod attacks;
 mod calls;

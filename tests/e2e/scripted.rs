@@ -26,6 +26,8 @@ pub(crate) enum Behaviour {
     Text(String),
     /// A proper result whose payload is computed from the arguments.
     Computed(Arc<dyn Fn(&Value) -> Value + Send + Sync>),
+    /// A proper result whose text is made from the arguments.
+    Written(Arc<dyn Fn(&Value) -> String + Send + Sync>),
     /// A payload or a JSON-RPC error, as it comes.
     Answers(Arc<Answers>),
     /// A JSON-RPC error: this one.
@@ -110,6 +112,7 @@ async fn answer(State(script): State<Arc<Script>>, body: Bytes) -> Response {
                 Behaviour::Payload(payload) => content(payload.to_string()),
                 Behaviour::Text(text) => content(text.clone()),
                 Behaviour::Computed(compute) => content(compute(&message["params"]["arguments"]).to_string()),
+                Behaviour::Written(write) => content(write(&message["params"]["arguments"])),
                 Behaviour::Answers(answer) => match answer(&message["params"]["arguments"]) {
                     Ok(payload) => content(payload.to_string()),
                     Err(error) => axum::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response(),

@@ -15,7 +15,7 @@ mod parity;
 mod quoted;
 mod replicas;
 mod seeded;
-mod serving;
+pub(crate) mod serving;
 mod shown;
 
 use std::collections::BTreeSet;

@@ -20,8 +20,10 @@ use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
+use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::auth::{TokenRules, Tokens};
 use intent_gateway_http::server::{Server, ServerConfig, Shedding};
 use intent_gateway_http::streams::Streams;
@@ -91,17 +93,8 @@ async fn child() {
     store.begin_chains().await.expect("the chains begin");
     let store = Arc::new(store);
     let contracts = serving_contracts(&store, folder).await;
-    let (state, ring) = state(way == EARLY, store, contracts, folder).await;
-    let listener = ServerConfig {
-        listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        max_connections: 2 * CONNECTIONS,
-        max_header_bytes: 16 * 1024,
-        header_read_timeout: Duration::from_secs(10),
-        idle_timeout: Duration::from_secs(60),
-        drain_timeout: Duration::from_secs(5),
-        shedding: Some(Shedding { trusted_proxies: 0 }),
-    };
-    let server = Server::bind(listener, router(state), CancellationToken::new()).await.expect("a free port");
+    let (state, ring) = state(way == EARLY, (store, vault_of(folder)), contracts, folder, Vec::new()).await;
+    let server = bind(state).await;
     // On a line of its own: the test's name stands before it without an end.
     writeln!(std::io::stdout(), "\nlistening on http://{}", server.local_addr()).expect("the parent listens");
     let compare = async {
@@ -114,9 +107,22 @@ async fn child() {
     tokio::join!(server.run(), compare);
 }
 
-/// The parts, each behind its port.
+/// The server in front of the parts, on a port of its own.
+pub(crate) async fn bind(state: AppState) -> Server {
+    let listener = ServerConfig {
+        listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        max_connections: 2 * CONNECTIONS,
+        max_header_bytes: 16 * 1024,
+        header_read_timeout: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(60),
+        drain_timeout: Duration::from_secs(5),
+        shedding: Some(Shedding { trusted_proxies: 0 }),
+    };
+    Server::bind(listener, router(state), CancellationToken::new()).await.expect("a free port")
+}
+
 /// A sandbox with what lies in the contract folder.
-async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox>, Arc<Catalogue>) {
+pub(crate) async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox>, Arc<Catalogue>) {
     let sandbox = Sandbox::start(SandboxConfig::default(), folder.join("state"), CancellationToken::new());
     let sandbox = sandbox.expect("it starts");
     let catalogue = Catalogue::new(CatalogueSetup {
@@ -141,19 +147,21 @@ async fn serving_contracts(store: &Arc<SqlStore>, folder: &Path) -> (Arc<Sandbox
     (sandbox, catalogue)
 }
 
-async fn state(
+/// The parts, each behind its port.
+pub(crate) async fn state(
     is_early: bool,
-    store: Arc<SqlStore>,
+    (store, vault): (Arc<SqlStore>, Vault),
     (sandbox, catalogue): (Arc<Sandbox>, Arc<Catalogue>),
     folder: &Path,
+    listed: Vec<Arc<Partner>>,
 ) -> (AppState, Arc<KeyRing>) {
     let clock = Arc::new(SystemClock);
     // Nothing here waits for a time.
     let timer = TestClock::jumping_at(0);
-    let partners = Arc::new(PartnerClient::new(&PartnerClientConfig::default()).expect("it is set up"));
+    let client = PartnerClientConfig { allow_loopback_http: true, ..PartnerClientConfig::default() };
+    let partners = Arc::new(PartnerClient::new(&client).expect("it is set up"));
     let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
-    let directory = Arc::new(Directory::new(Vec::new()));
-    let vault = vault_of(folder);
+    let directory = Arc::new(Directory::new(listed));
     let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), steady(clock.clone()), keys));
     let journal = Arc::new(Journal::open(store.clone(), vault.clone()));
     let onboarding = Ports {
