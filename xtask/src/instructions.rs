@@ -39,6 +39,8 @@ type Counts = BTreeMap<String, u64>;
 struct Measured {
     /// What the host's code is compiled by.
     host_compiler: String,
+    /// The kind of processor: libraries choose their code by what it can do.
+    processor: String,
     /// What the contracts are compiled by: with another one, their fuel is another.
     guest_compiler: String,
     /// Instructions of the host, by benchmark.
@@ -73,10 +75,23 @@ fn measure() -> anyhow::Result<Measured> {
     let guests = Compiler::find(&root, &step)?;
     Ok(Measured {
         host_compiler: output(Command::new("rustc").current_dir(&root).arg("--version"))?,
+        processor: processor()?,
         guest_compiler: guests.version(&root)?,
         host: count_host()?,
         fuel: count_fuel()?,
     })
+}
+
+/// Maker, family and model of the processor, as the kernel tells them.
+fn processor() -> anyhow::Result<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").context("the kernel does not tell of its processors")?;
+    let told = |name: &str| {
+        let named = |line: &str| {
+            line.split_once(':').filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
+        };
+        text.lines().find_map(named).unwrap_or_default()
+    };
+    Ok(format!("{} {} {}", told("vendor_id"), told("cpu family"), told("model")))
 }
 
 /// Runs the bench.
@@ -141,17 +156,19 @@ fn compare(now: &Measured) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root().join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
     let committed: Measured = serde_json::from_str(&text).with_context(|| format!("{FILE} has another form"))?;
     step("Instructions and fuel");
-    let mut rows = compare_counts(&committed.host, &now.host);
-    if committed.host_compiler != now.host_compiler {
-        eprintln!("   NOTE: {FILE} was written with {}, and this is {}", committed.host_compiler, now.host_compiler);
-    }
-    if committed.guest_compiler == now.guest_compiler {
-        rows.extend(compare_counts(&committed.fuel, &now.fuel));
-    } else {
-        eprintln!(
-            "   WARNING: THE CONTRACTS' FUEL IS NOT COMPARED. It was counted with {}, and the compiler for contracts is {} here",
-            committed.guest_compiler, now.guest_compiler
-        );
+    let mut rows = Vec::new();
+    let host = |measured: &Measured| format!("{} on {}", measured.host_compiler, measured.processor);
+    let guests = |measured: &Measured| measured.guest_compiler.clone();
+    let parts: [(&str, &dyn Fn(&Measured) -> String, fn(&Measured) -> &Counts); 2] = [
+        ("THE HOST'S INSTRUCTIONS ARE", &host, |measured| &measured.host),
+        ("THE CONTRACTS' FUEL IS", &guests, |measured| &measured.fuel),
+    ];
+    for (what, by, counts) in parts {
+        if by(&committed) == by(now) {
+            rows.extend(compare_counts(counts(&committed), counts(now)));
+        } else {
+            eprintln!("   WARNING: {what} NOT COMPARED: counted with {}, and here with {}", by(&committed), by(now));
+        }
     }
     show(&rows);
     judge(&rows)
