@@ -2,8 +2,7 @@
 
 use crate::slot::AcServiceSlot;
 use contract_sdk::common::Price;
-use contract_sdk::{Slot, WidgetTable};
-use serde::Serialize;
+use contract_sdk::{CardJson, Slot, WidgetTable, text};
 
 /// The widget and how its fields are filled.
 pub const WIDGET: WidgetTable = WidgetTable {
@@ -20,7 +19,7 @@ pub const WIDGET: WidgetTable = WidgetTable {
 };
 
 /// A card; its keys are those of [`WIDGET`].
-#[derive(Serialize)]
+#[derive(CardJson)]
 pub struct Card<'i> {
     header: &'i str,
     subline_1: String,
@@ -36,10 +35,10 @@ impl<'i> Card<'i> {
         let window = &slot.slot_window;
         Self {
             header: &provider.name,
-            subline_1: format!("{} · {:.1} km", provider.provider_type.label(), provider.distance_from_user_km),
-            subline_2: format!("{} · {} h", window.start, window.typical_duration_hours),
+            subline_1: text!("{} · {:.1} km", provider.provider_type.label(), provider.distance_from_user_km),
+            subline_2: text!("{} · {} h", window.start, window.typical_duration_hours),
             price: slot.estimated_price.total_estimate_inr.into(),
-            pill: format!("{}-day cooling warranty", slot.warranty.cooling_performance_warranty_days),
+            pill: text!("{}-day cooling warranty", slot.warranty.cooling_performance_warranty_days),
             badge: provider.refrigerant_handling_certified.then_some("Certified"),
         }
     }

@@ -2,8 +2,7 @@
 
 use crate::quote::MotorQuote;
 use contract_sdk::common::Price;
-use contract_sdk::{Slot, WidgetTable};
-use serde::Serialize;
+use contract_sdk::{CardJson, Slot, WidgetTable, text};
 
 /// The widget and how its fields are filled.
 pub const WIDGET: WidgetTable = WidgetTable {
@@ -27,7 +26,7 @@ pub const WIDGET: WidgetTable = WidgetTable {
 };
 
 /// A card; its keys are those of [`WIDGET`].
-#[derive(Serialize)]
+#[derive(CardJson)]
 pub struct Card<'i> {
     header: &'i str,
     subhead: &'i str,
@@ -49,12 +48,12 @@ impl<'i> Card<'i> {
             header: &insurer.name,
             subhead: &insurer.product_name,
             dual_pill: [
-                format!("{} % of claims settled", insurer.claim_settlement_ratio_pct),
-                format!("in {} days", insurer.motor_claim_settlement_days_avg),
+                text!("{} % of claims settled", insurer.claim_settlement_ratio_pct),
+                text!("in {} days", insurer.motor_claim_settlement_days_avg),
             ],
             price: quote.premium_breakdown.total_payable_inr.into(),
-            pill: format!("IDV {} INR", quote.idv_inr.0),
-            badge: (years > 0).then(|| format!("{years}-year third-party cover")),
+            pill: text!("IDV {} INR", quote.idv_inr.0),
+            badge: (years > 0).then(|| text!("{years}-year third-party cover")),
             addon_count: quote.addons_included.len(),
             cashless_garages_in_city: quote.cashless_garage_count_in_city,
             instant_badge: quote.instant_issuance_possible.then_some("Instant issuance"),

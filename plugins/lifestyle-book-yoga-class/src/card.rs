@@ -5,8 +5,7 @@ use crate::option::{Offer, YogaClassItem};
 use crate::vocabulary::{ClassKind, DifficultyLevel, YogaStyle};
 use contract_sdk::common::Price;
 use contract_sdk::shape::Vocabulary;
-use contract_sdk::{Slot, WidgetTable};
-use serde::Serialize;
+use contract_sdk::{CardJson, Slot, WidgetTable, text};
 
 /// The widget and how its fields are filled.
 pub const WIDGET: WidgetTable = WidgetTable {
@@ -36,7 +35,7 @@ pub const WIDGET: WidgetTable = WidgetTable {
 };
 
 /// A card; its keys are those of [`WIDGET`].
-#[derive(Serialize)]
+#[derive(CardJson)]
 pub struct Card<'i> {
     class_name: &'i str,
     studio: &'i str,
@@ -69,7 +68,7 @@ impl<'i> Card<'i> {
             class_kind: ClassKind::value(&class.class_kind),
             level: DifficultyLevel::value(&class.difficulty_level),
             duration_minutes: class.duration_minutes,
-            starts: offer.slot().starts().map(|start| start.to_string()),
+            starts: offer.slot().starts().map(|start| text!("{start}")),
             instructor: &instructor.display_name,
             price: offer.option.session_pass.pass_inr.into(),
             badges: badges(class, instructor.is_certified()),

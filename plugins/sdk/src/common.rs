@@ -1,9 +1,8 @@
 //! Shapes that more than one intent shares (spec 1 and 2).
 
-use crate::Shape;
 use crate::ranking::UserBands;
 use crate::shape::{Amount, DateTime, HttpsUrl, Inr, Text};
-use serde::Serialize;
+use crate::{CardJson, Shape};
 use std::borrow::Cow;
 
 /// A point on the map.
@@ -48,7 +47,7 @@ pub struct SessionContext<'a> {
 }
 
 /// What an option costs, as cards show it.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, CardJson)]
 pub struct Price {
     amount_inr: i64,
     currency: &'static str,

@@ -1,6 +1,7 @@
 //! What an author writes: an [`Intent`], its [`Tool`]s, and, for a variant, a [`Contract`].
 
 use crate::bindings::{self, Axes, Context, Example, Exchange, Need, Refusal, Violation};
+use crate::card::CardJson;
 use crate::code;
 use crate::completion::Report;
 use crate::engine::refusal;
@@ -10,7 +11,6 @@ use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Requirement, RuleRow, 
 use crate::ranking::{Ranking, UserBands};
 use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
 use crate::shape::{Described, ObjectShape, Shape, ValueDesc, read_document};
-use serde::Serialize;
 
 /// What the host asks of the request of a search.
 #[diagnostic::on_unimplemented(
@@ -52,7 +52,7 @@ pub trait Intent: Sized + 'static {
     /// What a completion report carries beyond the common members.
     type ReportExtra<'a>: ObjectShape<'a>;
     /// The card of an option: an object with the keys of [`Intent::WIDGET`].
-    type Card<'i>: Serialize;
+    type Card<'i>: CardJson;
     /// What the score of an option needs to know of the surviving options as a whole, and of what the user took before.
     type Scale;
 

@@ -339,37 +339,11 @@ impl<'a> Parser<'a> {
         self.byte()
     }
 
-    /// Goes to the next quote, backslash or control character of a string, many bytes at a time.
+    /// Goes to the next quote, backslash or control character of a string.
     #[inline]
     fn seek_special(&mut self) -> u8 {
-        let bytes = self.text.as_bytes();
-        #[cfg(target_feature = "simd128")]
-        while let Some(chunk) = bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
-            match special_of_16(chunk) {
-                0 => self.at += 16,
-                found => {
-                    self.at += found.trailing_zeros() as usize;
-                    return self.byte();
-                }
-            }
-        }
-        while let Some(chunk) = bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            match special_of_8(*chunk) {
-                0 => self.at += 8,
-                found => {
-                    self.at += (found.trailing_zeros() / 8) as usize;
-                    return self.byte();
-                }
-            }
-        }
-        while self.at < bytes.len() {
-            let byte = bytes[self.at];
-            if byte == b'"' || byte == b'\\' || byte < b' ' {
-                return byte;
-            }
-            self.at += 1;
-        }
-        0
+        self.at = find_special(self.text.as_bytes(), self.at);
+        self.byte()
     }
 
     /// Reads a string on from a place that is not its closing quote.
@@ -460,6 +434,31 @@ fn same(left: &[u8], right: &[u8]) -> bool {
         return left_end == right_end && left.first_chunk::<4>() == right.first_chunk::<4>();
     }
     left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left == right)
+}
+
+/// The place of the next quote, backslash or control character, or the end; many bytes at a time.
+#[inline]
+pub(crate) fn find_special(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    #[cfg(target_feature = "simd128")]
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<16>) {
+        match special_of_16(chunk) {
+            0 => at += 16,
+            found => return at + found.trailing_zeros() as usize,
+        }
+    }
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        match special_of_8(*chunk) {
+            0 => at += 8,
+            found => return at + (found.trailing_zeros() / 8) as usize,
+        }
+    }
+    while let Some(byte) = bytes.get(at)
+        && !(*byte == b'"' || *byte == b'\\' || *byte < b' ')
+    {
+        at += 1;
+    }
+    at
 }
 
 /// The high bits of those bytes that are a quote, a backslash or a control character.

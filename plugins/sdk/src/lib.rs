@@ -17,6 +17,7 @@
 //! | a rule between fields | one line in a rules function | [`ItemRules`], [`RequestRules`], [`AnswerRules`], [`ReportRules`] |
 //! | the same in words, for partners | one row | [`RuleRow`] |
 //! | a ranking | constant tables, checked while building | [`Signals`], [`Weights`], [`Ranking`], [`Span`] |
+//! | how an option is shown | a struct with `#[derive(CardJson)]`, its texts by `text!` | [`card`], [`macro@CardJson`], [`text!`] |
 //! | which utterances are meant | a [`lexicon::Lexicon`] | [`lexicon`] |
 //! | a tool that is not a search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
 //! | the way of an order, from the booking to the report | a constant table | [`order`], [`OrderWay`], [`Subject`] |
@@ -38,10 +39,10 @@
 //! use contract_sdk::lexicon::{Claim, Lexicon};
 //! use contract_sdk::shape::{Inr, Text};
 //! use contract_sdk::{
-//!     About, AxisSignals, BandFactor, ErrorRow, Forbidden, ItemRules, PastOrder, Ranking, Search, SearchItem,
+//!     About, AxisSignals, BandFactor, CardJson, ErrorRow, Forbidden, ItemRules, PastOrder, Ranking, Search, SearchItem,
 //!     SearchRequest, Shape, Signals, Slot, Span, ToolEntry, ToolPolicy, UserBands, Vocabulary, Weights, WidgetTable, example,
+//!     text,
 //! };
-//! use serde::Serialize;
 //!
 //! /// What the user asks for.
 //! #[derive(Shape)]
@@ -98,15 +99,16 @@
 //! }
 //!
 //! /// How an offer is shown.
-//! #[derive(Serialize)]
+//! #[derive(CardJson)]
 //! pub struct Card<'i> {
 //!     header: &'i str,
+//!     subline: String,
 //!     price: i64,
 //! }
 //!
 //! impl<'i> Card<'i> {
 //!     fn of(offer: &'i Offer<'_>) -> Self {
-//!         Card { header: &offer.offer_id, price: offer.total_inr.0 }
+//!         Card { header: &offer.offer_id, subline: text!("in {} min", offer.minutes), price: offer.total_inr.0 }
 //!     }
 //! }
 //!
@@ -154,7 +156,11 @@
 //! const WIDGET: WidgetTable = WidgetTable {
 //!     widget_type: "generic_listings",
 //!     preferred: None,
-//!     slots: &[Slot { name: "header", source: "offer_id" }, Slot { name: "price", source: "total_inr" }],
+//!     slots: &[
+//!         Slot { name: "header", source: "offer_id" },
+//!         Slot { name: "subline", source: "minutes" },
+//!         Slot { name: "price", source: "total_inr" },
+//!     ],
 //! };
 //! const LEXICON: Lexicon = Lexicon {
 //!     cues: &["tea"],
@@ -282,6 +288,7 @@ extern crate self as contract_sdk;
 #[cfg(target_arch = "wasm32")]
 mod alloc;
 pub mod bindings;
+pub mod card;
 pub mod code;
 pub mod common;
 mod completion;
@@ -306,9 +313,10 @@ pub mod shape;
 pub mod testing;
 mod violations;
 
+pub use card::CardJson;
 pub use completion::Report;
 pub use contract::{Contract, Intent, Item, SearchItem, SearchRequest, Tool, ToolEntry};
-pub use contract_sdk_derive::{Shape, Vocabulary, contract};
+pub use contract_sdk_derive::{CardJson, Shape, Vocabulary, contract, text};
 pub use order::{
     KeptValue, Order, OrderDeadline, OrderOutcome, OrderRefusal, OrderState, OrderStep, OrderWay, PastOrder, Subject,
 };

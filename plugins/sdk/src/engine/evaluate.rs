@@ -4,6 +4,7 @@ use super::refusal;
 use crate::bindings::{
     self, Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
 };
+use crate::card::CardJson as _;
 use crate::code;
 use crate::contract::{Contract, Intent, SearchItem, SearchRequest};
 use crate::order::PastOrder;
@@ -136,7 +137,7 @@ fn rank<C: Contract>(
             total: ranking.total(&weights, &axes, completeness),
             axes,
             completeness,
-            card: card_json::<C::Intent>(item),
+            card: C::Intent::card(item).to_json(),
         };
         ranked.push((ranked_option, option.json));
     }
@@ -144,9 +145,4 @@ fn rank<C: Contract>(
         order(&context.request_id, (left.total, left_json), (right.total, right_json))
     });
     ranked.into_iter().map(|(option, _)| option).collect()
-}
-
-fn card_json<I: Intent>(item: &I::Item<'_>) -> String {
-    // Cards are structs of texts and numbers, which always have a JSON form.
-    serde_json::to_string(&I::card(item)).unwrap_or_else(|_| String::from("{}"))
 }

@@ -3,10 +3,10 @@
 use super::desc::{Kind, TextFormat, ValueDesc};
 use super::leaf::text_within_bounds;
 use super::read::{At, Described, Shape, wrong_type};
+use crate::card::{CardJson, Piece};
 use crate::code;
 use crate::json::Parser;
 use crate::violations::{Quoted, Violations};
-use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -30,9 +30,17 @@ macro_rules! text_shapes {
             }
         }
 
-        impl Serialize for $name<'_> {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.serialize_str(&self.0)
+        impl CardJson for $name<'_> {
+            #[inline]
+            fn push_json(&self, json: &mut String) {
+                self.0.push_json(json);
+            }
+        }
+
+        impl Piece for $name<'_> {
+            #[inline]
+            fn push_to(&self, text: &mut String) {
+                text.push_str(&self.0);
             }
         }
 

@@ -6,6 +6,7 @@
 use super::desc::{Kind, TextFormat, ValueDesc};
 use super::leaf::text_within_bounds;
 use super::read::{At, Described, Shape, wrong_type};
+use crate::card::{Piece, push_digits};
 use crate::code;
 use crate::json::Parser;
 use crate::violations::{Quoted, Violations};
@@ -13,9 +14,9 @@ use std::fmt::{self, Display};
 
 const MS_PER_MINUTE: i64 = 60_000;
 const MINUTES_PER_DAY: i64 = 24 * 60;
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
 /// 1970-01-01 was a Thursday.
-const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+const WEEKDAYS: &str = "ThuFriSatSunMonTueWed";
 
 /// An instant with the offset that it was written in.
 ///
@@ -95,15 +96,34 @@ impl DateTime {
 }
 
 /// For cards: the local day and time as written, `Mon 4 May, 10:00`.
+impl Piece for DateTime {
+    fn push_to(&self, text: &mut String) {
+        let minutes = self.local_minutes();
+        let (days, minute) = (minutes.div_euclid(MINUTES_PER_DAY), minutes.rem_euclid(MINUTES_PER_DAY) as u32);
+        let (_, month, day) = civil_from_days(days);
+        text.push_str(word_of_three(WEEKDAYS, days.rem_euclid(7) as usize));
+        text.push(' ');
+        day.push_to(text);
+        text.push(' ');
+        text.push_str(word_of_three(MONTHS, month as usize - 1));
+        text.push_str(", ");
+        push_digits(minute / 60, 2, text);
+        text.push(':');
+        push_digits(minute % 60, 2, text);
+    }
+}
+
+/// As on cards.
 impl Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let days = self.local_day();
-        let minute = self.local_minutes().rem_euclid(MINUTES_PER_DAY);
-        let (_, month, day) = civil_from_days(days);
-        let weekday = WEEKDAYS[days.rem_euclid(7) as usize];
-        let month = MONTHS[month as usize - 1];
-        write!(f, "{weekday} {day} {month}, {:02}:{:02}", minute / 60, minute % 60)
+        f.write_str(&crate::text!("{self}"))
     }
+}
+
+/// One of several words of three letters each.
+#[inline]
+fn word_of_three(words: &str, index: usize) -> &str {
+    words.get(3 * index..3 * index + 3).unwrap_or_default()
 }
 
 /// The offset in minutes: `Z`, `+hh:mm` or `+hhmm`, and nothing after it.

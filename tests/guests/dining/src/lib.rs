@@ -10,11 +10,10 @@ use contract_sdk::bindings::{Axes, Need, ToolRole};
 use contract_sdk::lexicon::{Claim, Lexicon};
 use contract_sdk::shape::{Inr, Text};
 use contract_sdk::{
-    About, AnswerRules, AxisSignals, ErrorRow, Forbidden, ItemRules, PastOrder, Ranking, Search, SearchItem,
+    About, AnswerRules, AxisSignals, CardJson, ErrorRow, Forbidden, ItemRules, PastOrder, Ranking, Search, SearchItem,
     SearchRequest, Shape, Signals, Slot, Span, Subject, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable,
     code,
 };
-use serde::Serialize;
 
 pub const INTENT: &str = "food.dine_in";
 
@@ -60,7 +59,7 @@ pub struct Extra {
 }
 
 /// A card; its keys are those of the widget.
-#[derive(Serialize)]
+#[derive(CardJson)]
 pub struct Card<'i> {
     header: &'i str,
 }

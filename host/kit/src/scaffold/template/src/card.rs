@@ -2,8 +2,7 @@
 
 use crate::option::Offer;
 use contract_sdk::common::Price;
-use contract_sdk::{Slot, WidgetTable};
-use serde::Serialize;
+use contract_sdk::{CardJson, Slot, WidgetTable, text};
 
 /// The widget and how its fields are filled.
 pub const WIDGET: WidgetTable = WidgetTable {
@@ -18,7 +17,7 @@ pub const WIDGET: WidgetTable = WidgetTable {
 };
 
 /// A card; its keys are those of [`WIDGET`].
-#[derive(Serialize)]
+#[derive(CardJson)]
 pub struct Card<'i> {
     header: &'i str,
     subline_1: String,
@@ -30,9 +29,9 @@ impl<'i> Card<'i> {
     pub(crate) fn of(offer: &'i Offer<'_>) -> Self {
         Self {
             header: &offer.provider.name,
-            subline_1: format!("{} · {:.1} km", offer.starts_at, offer.provider.distance_km),
+            subline_1: text!("{} · {:.1} km", offer.starts_at, offer.provider.distance_km),
             price: offer.total_inr.into(),
-            pill: format!("{}-day warranty", offer.warranty_days),
+            pill: text!("{}-day warranty", offer.warranty_days),
         }
     }
 }
