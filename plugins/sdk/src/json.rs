@@ -422,10 +422,19 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether two texts of one length are the same, eight bytes at a time: in a guest the library compares
-/// one byte at a time.
+/// Whether two texts are the same. Part of `#[derive(Vocabulary)]`.
+#[doc(hidden)]
+#[inline(always)]
+pub fn same_text(left: &str, right: &str) -> bool {
+    same(left.as_bytes(), right.as_bytes())
+}
+
+/// Whether two texts are the same, eight bytes at a time: in a guest the library compares one byte at a time.
 #[inline]
 fn same(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
     if let (Some(left_end), Some(right_end)) = (left.last_chunk::<8>(), right.last_chunk::<8>()) {
         let mut words = left.chunks_exact(8).zip(right.chunks_exact(8));
         return left_end == right_end && words.all(|(left, right)| left.first_chunk::<8>() == right.first_chunk::<8>());
@@ -433,7 +442,7 @@ fn same(left: &[u8], right: &[u8]) -> bool {
     if let (Some(left_end), Some(right_end)) = (left.last_chunk::<4>(), right.last_chunk::<4>()) {
         return left_end == right_end && left.first_chunk::<4>() == right.first_chunk::<4>();
     }
-    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left == right)
+    left.iter().zip(right).all(|(left, right)| left == right)
 }
 
 /// The place of the next quote, backslash or control character, or the end; many bytes at a time.
@@ -717,6 +726,8 @@ mod tests {
         for length in 0..text.len() {
             assert!(same(&text[..length], &text[..length]));
             assert!(!same(&text[..length], &text[..=length]));
+            let (once, twice) = (&text[..length], [&text[..length]; 2].concat());
+            assert_eq!(same(once, &twice), length == 0, "{length}");
             for place in 0..length {
                 let mut other = text[..length].to_vec();
                 other[place] ^= 1;

@@ -113,7 +113,14 @@ impl<const N: usize> Signals<N> {
 /// A value cut to 0..=1; what is not a number counts as 0.
 #[inline]
 pub fn unit(value: f64) -> f64 {
-    if value > 0.0 { value.min(1.0) } else { 0.0 }
+    // By comparisons alone: `f64::min` is a call in a guest.
+    if value >= 1.0 {
+        1.0
+    } else if value > 0.0 {
+        value
+    } else {
+        0.0
+    }
 }
 
 const fn is_one(sum: f64) -> bool {
@@ -316,8 +323,12 @@ impl Span {
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut span = Self { least: f64::INFINITY, most: f64::NEG_INFINITY };
         for value in values {
-            span.least = span.least.min(value);
-            span.most = span.most.max(value);
+            if value < span.least {
+                span.least = value;
+            }
+            if value > span.most {
+                span.most = value;
+            }
         }
         span
     }
@@ -368,6 +379,22 @@ fn tie_hash(request_id: &str, option: &str) -> u64 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_unit_is_cut_at_both_ends() {
+        for (value, expected) in [
+            (f64::NAN, 0.0),
+            (f64::NEG_INFINITY, 0.0),
+            (-0.0, 0.0),
+            (5e-324, 5e-324),
+            (1.0 - f64::EPSILON, 1.0 - f64::EPSILON),
+            (1.0, 1.0),
+            (1.0 + f64::EPSILON, 1.0),
+            (f64::INFINITY, 1.0),
+        ] {
+            assert_eq!(unit(value).to_bits(), expected.to_bits(), "{value}");
+        }
+    }
+
     const AXIS: Signals<2> = Signals::new([("near", 0.25), ("cheap", 0.75)]);
 
     #[test]
@@ -391,6 +418,8 @@ mod tests {
         assert_eq!(span.higher_is_better(40.0), 1.0);
         assert_eq!(Span::of([5.0, 5.0]).lower_is_better(5.0), 1.0);
         assert_eq!(Span::of([]).higher_is_better(5.0), 1.0);
+        let with_none = Span::of([f64::NAN, 10.0, f64::NAN, 20.0, f64::NAN]);
+        assert_eq!((with_none.least, with_none.most), (10.0, 20.0));
     }
 
     #[test]

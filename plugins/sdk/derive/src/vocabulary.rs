@@ -34,10 +34,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     values: &[#(#values),*],
                 };
                 fn from_value(value: &str) -> ::core::option::Option<Self> {
-                    match value {
-                        #(#values => ::core::option::Option::Some(Self::#variants),)*
-                        _ => ::core::option::Option::None,
-                    }
+                    #(if ::contract_sdk::json::same_text(value, #values) {
+                        return ::core::option::Option::Some(Self::#variants);
+                    })*
+                    ::core::option::Option::None
                 }
                 fn value(&self) -> &'static str {
                     match self {

@@ -2,11 +2,12 @@
 
 use super::refusal;
 use crate::bindings::{
-    self, Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
+    self, Axes, Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
 };
 use crate::card::CardJson as _;
 use crate::code;
 use crate::contract::{Contract, Intent, SearchItem, SearchRequest};
+use crate::json::same_text;
 use crate::order::PastOrder;
 use crate::ranking::{order, unit};
 use crate::rules::ItemRules;
@@ -66,24 +67,24 @@ impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
 
     /// Judges the options of one payload. The host has cut them to the search's greatest number.
     fn judge_payload(&mut self, payload: usize, candidates: &'a [Candidate]) {
-        let mut known: Vec<Cow<'a, str>> = Vec::with_capacity(candidates.len());
+        let (first_item, first_dropped) = (self.items.len(), self.dropped.len());
         for Candidate { number, json } in candidates {
             match read_document::<I::Item<'a>>(json) {
                 Ok(item) => {
                     let id = item.id();
-                    if known.iter().any(|other| other == id) {
-                        let id = id.to_owned();
-                        self.drop_duplicate(*number, id);
-                        continue;
+                    // A broken option, too, is the first of its identifier.
+                    let is_known = self.items[first_item..].iter().any(|other| same_text(other.id(), id))
+                        || self.dropped[first_dropped..]
+                            .iter()
+                            .any(|other| other.id.as_deref().is_some_and(|other| same_text(other, id)));
+                    if is_known {
+                        self.drop_duplicate(*number, item.id().to_owned());
+                    } else {
+                        self.apply_rules(Passed { number: *number, payload, json }, item);
                     }
-                    known.push(Cow::Owned(id.to_owned()));
-                    self.apply_rules(Passed { number: *number, payload, json }, item);
                 }
                 Err(violations) => {
-                    let id = read_text_member(json, I::SEARCH.id_key);
-                    // A broken option, too, is the first of its identifier.
-                    known.extend(id.clone());
-                    let id = id.map(Cow::into_owned);
+                    let id = read_text_member(json, I::SEARCH.id_key).map(Cow::into_owned);
                     self.dropped.push(DroppedOption { number: *number, id, strike: false, violations });
                 }
             }
@@ -117,32 +118,48 @@ impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
     }
 }
 
-fn rank<C: Contract>(
+fn rank<'a, C: Contract>(
     context: &Context,
     request: &<C::Intent as Intent>::Request<'_>,
     payloads: &[Payload],
-    (passed, items): (&[Passed<'_>], &[<C::Intent as Intent>::Item<'_>]),
+    (passed, items): (&[Passed<'a>], &[<C::Intent as Intent>::Item<'a>]),
     scale: &<C::Intent as Intent>::Scale,
 ) -> Vec<RankedOption> {
     let ranking = &C::RANKING;
     let weights = ranking.weights_for(&request.bands());
-    let mut ranked: Vec<(RankedOption, &str)> = Vec::with_capacity(items.len());
+    let mut scored = Vec::with_capacity(items.len());
     for (option, item) in passed.iter().zip(items) {
         let rules = C::Intent::score(request, item, scale);
         let axes = ranking.blend(&rules, &payloads[option.payload].declared);
         let completeness = unit(item.completeness());
-        let ranked_option = RankedOption {
-            number: option.number,
-            id: item.id().to_owned(),
-            total: ranking.total(&weights, &axes, completeness),
-            axes,
-            completeness,
-            card: C::Intent::card(item).to_json(),
-        };
-        ranked.push((ranked_option, option.json));
+        scored.push(Scored { option, item, total: ranking.total(&weights, &axes, completeness), axes, completeness });
     }
-    ranked.sort_by(|(left, left_json), (right, right_json)| {
-        order(&context.request_id, (left.total, left_json), (right.total, right_json))
+    // References are sorted, and an answer is made once, in its place.
+    let mut in_order: Vec<&Scored<'_, '_, C::Intent>> = scored.iter().collect();
+    in_order.sort_by(|left, right| {
+        order(&context.request_id, (left.total, left.option.json), (right.total, right.option.json))
     });
-    ranked.into_iter().map(|(option, _)| option).collect()
+    in_order.into_iter().map(Scored::answer).collect()
+}
+
+/// An option that passed, with what it is ranked by.
+struct Scored<'s, 'a, I: Intent> {
+    option: &'s Passed<'a>,
+    item: &'s I::Item<'a>,
+    total: f64,
+    axes: Axes,
+    completeness: f64,
+}
+
+impl<I: Intent> Scored<'_, '_, I> {
+    fn answer(&self) -> RankedOption {
+        RankedOption {
+            number: self.option.number,
+            id: self.item.id().to_owned(),
+            total: self.total,
+            axes: self.axes,
+            completeness: self.completeness,
+            card: I::card(self.item).to_json(),
+        }
+    }
 }

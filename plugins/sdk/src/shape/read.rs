@@ -1,6 +1,6 @@
 //! The reader: one pass over the JSON text, every violation collected.
 
-use super::desc::{Bounds, FieldDesc, ValueDesc, Vocabulary};
+use super::desc::{Bounds, FieldDesc, Kind, ValueDesc, Vocabulary};
 use crate::bindings::Violation;
 use crate::code;
 use crate::json::{Number, Parser};
@@ -13,50 +13,55 @@ use std::fmt::{self, Display};
 #[derive(Debug, Clone, Copy)]
 pub struct At<'p> {
     parent: Option<&'p At<'p>>,
-    step: Step,
-    bounds: &'static Bounds,
+    /// The member that stands here, or whose array has its entry here.
+    field: &'static FieldDesc,
+    /// Of the entry; `None` for the member itself.
+    index: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Root,
-    Key(&'static str),
-    Index(usize),
-}
+/// What stands for the member that a whole document is of.
+static NO_FIELD: FieldDesc = FieldDesc {
+    name: "",
+    doc: "",
+    required: true,
+    absence_ruled: false,
+    value: ValueDesc::of(Kind::Any),
+    bounds: Bounds::NONE,
+};
 
 impl<'p> At<'p> {
     /// The whole document.
-    pub const ROOT: At<'static> = At { parent: None, step: Step::Root, bounds: &Bounds::NONE };
+    pub const ROOT: At<'static> = At { parent: None, field: &NO_FIELD, index: None };
 
     /// A member of the object at this place.
     #[inline]
     pub fn member(&'p self, field: &'static FieldDesc) -> At<'p> {
-        At { parent: Some(self), step: Step::Key(field.name), bounds: &field.bounds }
+        At { parent: Some(self), field, index: None }
     }
 
     /// An entry of the array at this place; the array's bounds hold for it.
     #[inline]
     pub fn entry(&'p self, index: usize) -> At<'p> {
-        At { parent: Some(self), step: Step::Index(index), bounds: self.bounds }
+        At { parent: Some(self), field: self.field, index: Some(index) }
     }
 
     /// The bounds that hold here.
     #[inline]
     pub fn bounds(&self) -> &'static Bounds {
-        self.bounds
+        &self.field.bounds
     }
 }
 
 impl Display for At<'_> {
     /// The JSON Pointer (RFC 6901) of the place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(parent) = self.parent {
-            parent.fmt(f)?;
-        }
-        match self.step {
-            Step::Root => Ok(()),
-            Step::Key(key) => MemberStep(key).fmt(f),
-            Step::Index(index) => write!(f, "/{index}"),
+        let Some(parent) = self.parent else {
+            return Ok(());
+        };
+        parent.fmt(f)?;
+        match self.index {
+            Some(index) => write!(f, "/{index}"),
+            None => MemberStep(self.field.name).fmt(f),
         }
     }
 }

@@ -106,45 +106,56 @@ fn is_web_url(text: &str) -> bool {
 
 /// Whether a URL goes on soundly after `://`: a host, perhaps a port, and no character that no URL has.
 fn is_after_scheme(rest: &str) -> bool {
-    if has_blank(rest) {
-        return false;
-    }
+    !has_blank(rest) && (starts_with_plain_host(rest) || is_authority(authority(rest)))
+}
+
+/// What stands in front of a path, a query or a fragment.
+fn authority(rest: &str) -> &str {
     let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
     let end = rest.as_bytes().iter().position(is_end).unwrap_or(rest.len());
-    let authority = &rest[..end];
-    is_plain_host(authority) || is_authority(authority)
+    &rest[..end]
 }
 
 /// Whether a text holds a blank, a control character or a backslash; no URL does. Eight bytes at a time.
 fn has_blank(text: &str) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || byte == b'\\';
-    let mut words = text.as_bytes().chunks_exact(8);
-    let marked = words.by_ref().filter_map(|chunk| chunk.first_chunk::<8>()).any(|chunk| {
+    /// Any letter: what a text of less than a word is filled up with.
+    const FILLED_UP: [u8; 8] = [b'a'; 8];
+    let bytes = text.as_bytes();
+    let (mut found, mut all) = (0, 0);
+    let mut look = |chunk: &[u8; 8]| {
         // The highest bit of a byte comes out set if the byte, or one below it, is odd.
         let word = u64::from_le_bytes(*chunk);
         let (delete, backslash) = (word ^ (ONES * 0x7f), word ^ (ONES * b'\\' as u64));
         let low = word.wrapping_sub(ONES * 0x21) & !word;
-        let found = low | (delete.wrapping_sub(ONES) & !delete) | (backslash.wrapping_sub(ONES) & !backslash);
-        found & HIGHS != 0
-    });
-    marked
-        || words.remainder().iter().any(|byte| is_odd(*byte))
-        || (!text.is_ascii() && text.chars().any(|letter| letter.is_whitespace() || letter.is_control()))
+        found |= low | (delete.wrapping_sub(ONES) & !delete) | (backslash.wrapping_sub(ONES) & !backslash);
+        all |= word;
+    };
+    bytes.chunks_exact(8).filter_map(|chunk| chunk.first_chunk()).for_each(&mut look);
+    // The last word may have been looked at in part.
+    if let Some(last) = bytes.last_chunk() {
+        look(last);
+    } else {
+        let mut filled = FILLED_UP;
+        filled[..bytes.len()].copy_from_slice(bytes);
+        look(&filled);
+    }
+    found & HIGHS != 0 || (all & HIGHS != 0 && text.chars().any(|letter| letter.is_whitespace() || letter.is_control()))
 }
 
-/// Whether an authority is a host name of ASCII letters and nothing else, as nearly all are.
-fn is_plain_host(authority: &str) -> bool {
-    let mut label_length = 0;
-    for byte in authority.bytes() {
+/// Whether the authority is a host name of ASCII letters and nothing else, as nearly all are.
+fn starts_with_plain_host(rest: &str) -> bool {
+    let mut is_in_label = false;
+    for byte in rest.bytes() {
         match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'-' => label_length += 1,
-            b'.' if label_length > 0 => label_length = 0,
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => is_in_label = true,
+            b'.' if is_in_label => is_in_label = false,
+            b'/' | b'?' | b'#' => break,
             _ => return false,
         }
     }
-    label_length > 0
+    is_in_label
 }
 
 fn is_authority(authority: &str) -> bool {
