@@ -40,13 +40,13 @@ impl<'a, E: ObjectShape<'a>> ObjectShape<'a> for Report<'a, E> {
 
     fn in_order(
         (common, extra): &mut Self::Partial,
-        open: bool,
+        first: bool,
         from: &mut Parser<'a>,
         at: &At<'_>,
         out: &mut Violations,
     ) -> bool {
-        let open = CommonReport::in_order(common, open, from, at, out);
-        E::in_order(extra, open, from, at, out)
+        let first = CommonReport::in_order(common, first, from, at, out);
+        E::in_order(extra, first, from, at, out)
     }
 
     fn member(

@@ -19,7 +19,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         if keys.contains(&key) {
             return Err(Error::new_spanned(&field.ident, format!("the key {key:?} is there twice")));
         }
-        let before = format!("{}\"{}\":", if keys.is_empty() { '{' } else { ',' }, escape(&key));
+        let before = format!("{}{}:", if keys.is_empty() { '{' } else { ',' }, quote_key(&key));
         let (ident, ty) = (&field.ident, &field.ty);
         values.push(quote! {
             json.push_str(#before);
@@ -57,8 +57,8 @@ fn key(field: &Field) -> Result<String> {
 }
 
 /// A key as it stands in JSON.
-fn escape(key: &str) -> String {
-    let mut escaped = String::with_capacity(key.len());
+pub(crate) fn quote_key(key: &str) -> String {
+    let mut escaped = String::from('"');
     for letter in key.chars() {
         match letter {
             '"' | '\\' => escaped.extend(['\\', letter]),
@@ -66,6 +66,7 @@ fn escape(key: &str) -> String {
             _ => escaped.push(letter),
         }
     }
+    escaped.push('"');
     escaped
 }
 

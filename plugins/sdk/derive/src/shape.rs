@@ -156,6 +156,7 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
     let fields: Vec<_> = members.iter().map(|member| member.field).collect();
     let types: Vec<_> = members.iter().map(|member| member.ty).collect();
     let names: Vec<_> = members.iter().map(|member| &member.name).collect();
+    let quoted: Vec<_> = members.iter().map(|member| format!("{}:", crate::card::quote_key(&member.name))).collect();
     let indices: Vec<_> = (0..members.len()).collect();
     let count = members.len();
     // Fields may have any name, so the locals that hold them get names that no parameter has.
@@ -220,18 +221,18 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
                 #[inline]
                 fn in_order(
                     partial: &mut Self::Partial,
-                    mut open: bool,
+                    mut first: bool,
                     from: &mut ::contract_sdk::json::Parser<#de>,
                     at: &::contract_sdk::shape::At<'_>,
                     out: &mut ::contract_sdk::Violations,
                 ) -> bool {
-                    #(if open && from.take_key(#names) {
+                    #(if from.take_key(first, #quoted) {
                         partial.#fields.read(
                             &<Self as ::contract_sdk::shape::Fields>::FIELDS[#indices], from, at, out,
                         );
-                        open = from.more(b'}', false);
+                        first = false;
                     })*
-                    open
+                    first
                 }
 
                 fn member(

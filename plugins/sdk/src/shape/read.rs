@@ -109,11 +109,11 @@ pub trait ObjectShape<'a>: Shape<'a> + Fields {
     /// The index of a declared member.
     fn index(name: &str) -> Option<usize>;
 
-    /// Reads the members that come in the order of declaration, as senders nearly always write them. `open`
-    /// says whether a member is next; so does the answer.
+    /// Reads the members that come in the order of declaration, as senders nearly always write them. `first`
+    /// says whether no member has been read; so does the answer.
     fn in_order(
         partial: &mut Self::Partial,
-        open: bool,
+        first: bool,
         from: &mut Parser<'a>,
         at: &At<'_>,
         out: &mut Violations,
@@ -188,14 +188,13 @@ pub fn read_object<'a, T: ObjectShape<'a>>(from: &mut Parser<'a>, at: &At<'_>, o
     }
     from.open();
     let mut partial = T::Partial::default();
-    let first = from.more(b'}', true);
-    let mut open = T::in_order(&mut partial, first, from, at, out);
-    while open {
+    let mut first = T::in_order(&mut partial, true, from, at, out);
+    while from.more(b'}', first) {
         match T::index(&from.key()) {
             Some(index) => T::member(&mut partial, index, from, at, out),
             None => from.skip(),
         }
-        open = from.more(b'}', false);
+        first = false;
     }
     T::finish(partial, at, out)
 }
