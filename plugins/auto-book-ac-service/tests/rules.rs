@@ -195,6 +195,18 @@ fn the_second_option_of_an_identifier_is_dropped() {
 }
 
 #[test]
+fn an_identifier_may_be_that_of_another_answer() {
+    let broken = with(slot(), &[("/provider", json!(1))]);
+    let payloads = [(0, slot()), (1, broken), (2, slot())].map(|(number, slot)| {
+        let candidates = vec![Candidate { number, json: slot.to_string() }];
+        Payload { declared: example::UNDECLARED, candidates }
+    });
+    let found = engine::evaluate::<AcService>(&testing::context(), &request().to_string(), &payloads, &[]).unwrap();
+    let numbers = (found.ranked.iter().map(|one| one.number).collect(), found.dropped.len());
+    assert_eq!(numbers, (vec![0, 2], 1));
+}
+
+#[test]
 fn what_is_no_option_is_dropped() {
     let slots = ["[]", "null", "7", "\"slot\""].map(|text| serde_json::from_str(text).unwrap());
     let found = evaluate(&request(), &slots);

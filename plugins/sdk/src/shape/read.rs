@@ -325,7 +325,110 @@ fn record_wrong_type(desc: &ValueDesc, from: &mut Parser<'_>, at: &At<'_>, out: 
 
 #[cfg(test)]
 mod tests {
-    use super::read_text_member;
+    use super::{read_document, read_text_member};
+    use crate::bindings::Violation;
+    use crate::shape::{Fields as _, Text};
+    use crate::{Shape, Vocabulary};
+
+    #[derive(Debug, PartialEq, Vocabulary)]
+    enum Colour {
+        Red,
+        Green,
+        GreyGreen,
+    }
+
+    /// An object of each kind of member.
+    #[derive(Debug, PartialEq, Shape)]
+    struct Thing<'a> {
+        /// A text.
+        name: Text<'a>,
+        /// A number.
+        #[shape(min = 0, max = 9)]
+        size: i64,
+        /// Perhaps a word.
+        colour: Option<Colour>,
+        /// Perhaps an object.
+        part: Option<Part>,
+        /// A name that JSON escapes.
+        #[shape(rename = "a \"b\"")]
+        quoted: Option<i64>,
+    }
+
+    /// An object in an object.
+    #[derive(Debug, PartialEq, Shape)]
+    struct Part {
+        /// Whether it fits.
+        fits: bool,
+    }
+
+    /// The places and codes of what is wrong.
+    fn wrong(found: Vec<Violation>) -> Vec<(String, String)> {
+        found.into_iter().map(|one| (one.pointer, one.code)).collect()
+    }
+
+    #[test]
+    fn members_are_found_in_any_order_and_however_they_are_spaced() {
+        assert_eq!(Thing::FIELDS.len(), 5);
+        let members = [
+            "\"name\":\"n\"",
+            "\"size\":1",
+            "\"colour\":\"grey_green\"",
+            "\"part\":{\"fits\":true}",
+            "\"a \\\"b\\\"\":2",
+        ];
+        for start in 0..members.len() {
+            for step in 1..members.len() {
+                let order: Vec<&str> = (0..members.len()).map(|place| members[(start + place * step) % 5]).collect();
+                for (comma, colon) in [(",", ":"), (", ", ": "), (" ,", " :"), (" , ", " : "), (",\n  ", "\t:")] {
+                    let inside = order.join(comma).replace("\":", &format!("\"{colon}"));
+                    for json in
+                        [format!("{{{inside}}}"), format!("{{ {inside} }}"), format!("{{\"other\":[1],{inside}}}")]
+                    {
+                        let thing: Thing<'_> = read_document(&json).unwrap_or_else(|found| panic!("{json}: {found:?}"));
+                        assert_eq!(
+                            (&*thing.name, thing.size, thing.colour),
+                            ("n", 1, Some(Colour::GreyGreen)),
+                            "{json}"
+                        );
+                        assert_eq!((thing.part, thing.quoted), (Some(Part { fits: true }), Some(2)), "{json}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_breaks_an_object_is_told_at_its_place() {
+        for (json, expected) in [
+            ("{}", vec![("/name", "REQUIRED"), ("/size", "REQUIRED")]),
+            (r#"{"size":1,"name":"n","size":2}"#, vec![("/size", "DUPLICATE_KEY")]),
+            (r#"{"name":"n","name":"n","size":1}"#, vec![("/name", "DUPLICATE_KEY")]),
+            (r#"{"name":"n", "size":1 ,"size" : 12}"#, vec![("/size", "DUPLICATE_KEY")]),
+            (r#"{"size":10,"name":"n"}"#, vec![("/size", "OUT_OF_RANGE")]),
+            (r#"{"name":"n","size":1,"part":{"fits":0}}"#, vec![("/part/fits", "WRONG_TYPE")]),
+            (r#"{"name":"n","size":1,"colour":"greygreen"}"#, vec![("/colour", "NOT_IN_VOCABULARY")]),
+        ] {
+            let found = wrong(read_document::<Thing<'_>>(json).expect_err(json));
+            let found: Vec<_> = found.iter().map(|(pointer, code)| (&**pointer, &**code)).collect();
+            assert_eq!(found, expected, "{json}");
+        }
+        for (json, told) in [
+            (r#"{"name":"n""size":1}"#, "expected a comma or a closing bracket after 11 bytes"),
+            (r#"{"name":"n";"size":1}"#, "expected a comma or a closing bracket after 11 bytes"),
+            (r#"{"name":"n",,"size":1}"#, "expected a key after 12 bytes"),
+            (r#"{"name":"n","size":1,}"#, "expected a key after 21 bytes"),
+            (r#"{,"name":"n"}"#, "expected a key after 1 bytes"),
+            (r#"{"name" "n"}"#, "expected a colon after 8 bytes"),
+            (r#"{ "name" "n"}"#, "expected a colon after 9 bytes"),
+            (r#"{"name":"n","size"}"#, "expected a colon after 18 bytes"),
+            (r#"{"name":"n","size":1"#, "expected a comma or a closing bracket after 20 bytes"),
+            ("{", "expected a value or a closing bracket after 1 bytes"),
+            (r#"{"name":"n","size":1,"part":{"fits":tru}}"#, "expected true after 36 bytes"),
+        ] {
+            let found = read_document::<Thing<'_>>(json).expect_err(json);
+            assert_eq!(found[0].message, format!("Not a JSON document: {told}."), "{json}");
+        }
+    }
 
     #[test]
     fn texts_are_found_by_name_and_by_pointer() {
