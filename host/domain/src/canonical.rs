@@ -1,48 +1,54 @@
 //! One text for every way to write the same JSON value.
 
+use serde::Serialize;
 use serde_json::{Number, Value};
 
 /// Writes a value without blanks, the members of each object sorted by name, and numbers of the same value alike (`3`
 /// and `3.0`). Two texts are equal exactly where the values are, so that a digest of it tells whether a value changed.
 #[must_use]
 pub fn canonical_json(value: &Value) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     write(value, &mut text);
-    text
+    String::from_utf8(text).expect("JSON of texts is a text")
 }
 
 // As deep as the value nests; values come out of a parser that bounds its depth (serde_json: 128).
-fn write(value: &Value, text: &mut String) {
+fn write(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for (index, item) in items.iter().enumerate() {
                 separate(index, text);
                 write(item, text);
             }
-            text.push(']');
+            text.push(b']');
         }
         Value::Object(members) => {
             // Sorted here, for whether a map keeps its members sorted depends on a feature that any crate may turn on.
             let mut sorted: Vec<_> = members.iter().collect();
             sorted.sort_unstable_by_key(|(name, _)| *name);
-            text.push('{');
+            text.push(b'{');
             for (index, (name, member)) in sorted.into_iter().enumerate() {
                 separate(index, text);
-                write(&Value::String(name.clone()), text);
-                text.push(':');
+                write_plain(name, text);
+                text.push(b':');
                 write(member, text);
             }
-            text.push('}');
+            text.push(b'}');
         }
-        Value::Number(number) => text.push_str(&plain(number).to_string()),
-        Value::Null | Value::Bool(_) | Value::String(_) => text.push_str(&value.to_string()),
+        Value::Number(number) => write_plain(&plain(number), text),
+        Value::Null | Value::Bool(_) | Value::String(_) => write_plain(value, text),
     }
 }
 
-fn separate(index: usize, text: &mut String) {
+/// Writes what is neither a list nor an object, without a text of its own for it.
+fn write_plain(value: &(impl Serialize + ?Sized), text: &mut Vec<u8>) {
+    serde_json::to_writer(text, value).expect("texts and numbers always have a JSON form");
+}
+
+fn separate(index: usize, text: &mut Vec<u8>) {
     if index > 0 {
-        text.push(',');
+        text.push(b',');
     }
 }
 

@@ -41,6 +41,11 @@ impl IntentId {
         &self.0
     }
 
+    /// The same text, shared.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// The namespace, the part before the dot.
     #[must_use]
     pub fn domain(&self) -> &str {
@@ -100,6 +105,11 @@ impl PartnerId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The same text, shared.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
     }
 }
 

@@ -7,13 +7,17 @@
 //! Not here: where receipts are kept ([`Evidence`](crate::ports::Evidence) is the port), and what a report is compared
 //! by (the contracts). `routing` evaluates a receipt anew.
 
+use std::fmt::{self, Write as _};
+
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
-use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, PastOrder, Payload, RankedOption};
+use crate::contract::{
+    Axes, CallContext, Candidate, DroppedOption, Evaluation, PastOrder, Payload, RankedOption, Violation,
+};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::vault::{Mark, hex};
@@ -234,33 +238,50 @@ pub fn identifier(context: &CallContext, contract: Digest, outcome: Digest) -> S
 /// The digest of a ranking's outcome: equal digests mean the same order, scores to the bit, cards, drops and findings.
 #[must_use]
 pub fn outcome(evaluation: &Evaluation) -> Digest {
-    let mut hasher = Sha256::new();
-    let mut text = |text: &str| {
-        hasher.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hasher.update(text);
-    };
+    let mut digested = Digested { hasher: Sha256::new(), line: String::new() };
     for ranked in &evaluation.ranked {
         let Axes { time, taste, budget, safety } = ranked.axes;
         let numbers = [ranked.total, time, taste, budget, safety, ranked.completeness].map(|score| score.to_bits());
-        text(&format!("ranked {} {numbers:?}", ranked.number));
-        text(&ranked.id);
-        text(ranked.card.get());
+        digested.write(format_args!("ranked {} {numbers:?}", ranked.number));
+        digested.text(&ranked.id);
+        digested.text(ranked.card.get());
     }
     for dropped in &evaluation.dropped {
         // With their number, so that no text of a reason can pass for another drop.
         let reasons = dropped.violations.len();
-        text(&format!("dropped {} {} {reasons} {:?}", dropped.number, dropped.strike, dropped.id));
-        for violation in &dropped.violations {
-            for part in [&violation.pointer, &violation.code, &violation.message] {
-                text(part);
-            }
-        }
+        digested.write(format_args!("dropped {} {} {reasons} {:?}", dropped.number, dropped.strike, dropped.id));
+        dropped.violations.iter().for_each(|violation| digested.violation(violation));
     }
     for finding in &evaluation.findings {
-        text(&format!("finding {}", finding.number));
-        for part in [&finding.violation.pointer, &finding.violation.code, &finding.violation.message] {
-            text(part);
-        }
+        digested.write(format_args!("finding {}", finding.number));
+        digested.violation(&finding.violation);
     }
-    Digest::from_bytes(hasher.finalize().into())
+    Digest::from_bytes(digested.hasher.finalize().into())
+}
+
+/// Texts on their way into a digest, each after its length.
+struct Digested {
+    hasher: Sha256,
+    /// One buffer for all that is put together.
+    line: String,
+}
+
+impl Digested {
+    fn text(&mut self, text: &str) {
+        self.hasher.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
+        self.hasher.update(text);
+    }
+
+    fn write(&mut self, parts: fmt::Arguments<'_>) {
+        let mut line = std::mem::take(&mut self.line);
+        // Writing to a String cannot fail.
+        let _ = line.write_fmt(parts);
+        self.text(&line);
+        line.clear();
+        self.line = line;
+    }
+
+    fn violation(&mut self, Violation { pointer, code, message }: &Violation) {
+        [pointer, code, message].into_iter().for_each(|part| self.text(part));
+    }
 }

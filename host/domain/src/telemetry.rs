@@ -362,14 +362,18 @@ pub fn partner_stage(stage: Stage, descriptor: &Descriptor, partner: &PartnerId,
 }
 
 fn note_stage(stage: Stage, descriptor: &Descriptor, partner: Option<&PartnerId>, took: Duration) {
-    let (intent, version) = (descriptor.intent.as_str(), descriptor.version.to_string());
-    let attributes =
-        [("intent", intent), ("version", version.as_str()), ("partner", partner.map_or("", PartnerId::as_str))];
-    let attributes = if partner.is_some() { &attributes[..] } else { &attributes[..2] };
-    trace::end_span(stage.name(), attributes, took);
-    let own = [("stage", stage.name())];
-    let labels: Vec<Label> =
-        own.iter().chain(attributes).map(|(name, value)| Label::new(*name, (*value).to_owned())).collect();
+    let (intent, version) = (&descriptor.intent, descriptor.version.to_string());
+    let attributes = [
+        ("intent", intent.as_str()),
+        ("version", version.as_str()),
+        ("partner", partner.map_or("", PartnerId::as_str)),
+    ];
+    trace::end_span(stage.name(), &attributes[..2 + usize::from(partner.is_some())], took);
+    let mut labels = Vec::with_capacity(4);
+    labels.push(Label::from_static_parts("stage", stage.name()));
+    labels.push(Label::new("intent", intent.shared()));
+    labels.push(Label::new("version", version));
+    labels.extend(partner.map(|partner| Label::new("partner", partner.shared())));
     histogram!(STAGE, labels).record(took.as_secs_f64());
 }
 

@@ -58,8 +58,8 @@ fn a_holder_reads_the_intent_alone() {
     let tail = text.strip_prefix("opt_auto.book_ac_service.").expect("the intent");
     let bytes = URL_SAFE_NO_PAD.decode(tail).expect("URL-safe");
     let AskerMark(mark) = reference().asker.expect("one");
-    let (text, contract) = (hex(&mark), Digest::of(b"contract"));
-    let texts = ["coolcar", "slot-1", "rank_1", "book_ac_service", &text].map(str::as_bytes);
+    let (written, contract) = (hex(&mark), Digest::of(b"contract"));
+    let texts = ["coolcar", "slot-1", "rank_1", "book_ac_service", &written].map(str::as_bytes);
     for hidden in texts.into_iter().chain([&mark[..], &contract.as_bytes()[..]]) {
         assert!(!bytes.windows(hidden.len()).any(|window| window == hidden), "{hidden:?}");
     }

@@ -149,11 +149,11 @@ fn an_option_whose_receipt_is_not_kept_is_booked_as_it_was_quoted() {
     // Not knowing what was quoted is not a reason to let any answer pass.
     let long = format!("\"{}\"", "x".repeat(5_000));
     assert_eq!(book(&shown(Some(Quote::of(&long)))), (Err(CallError::OptionNotKept), 0));
-    // An option of quotation marks alone fits no reference, though it is short.
+    // One of quotation marks alone takes no more room than another.
     let marks = format!("\"{}\"", "\\\"".repeat(2_000));
     let sealed = sealer().seal(&shown(Some(Quote::of(&marks))));
     let Ok(Reference::Option(opened)) = sealer().open(&sealed) else { panic!("it does not open") };
-    assert_eq!(opened.quoted, Some(Quote::TooLong));
+    assert_eq!(opened.quoted, Some(Quote::Whole(marks)));
     // Where the journal kept it after all, it is known.
     let kept = OptionReference { receipt: Some("rank_1".to_owned()), ..shown(Some(Quote::TooLong)) };
     assert_eq!(book(&kept).1, 1);
