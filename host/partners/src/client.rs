@@ -127,7 +127,8 @@ impl PartnerClient {
     async fn within_time(&self, partner: &Partner, call: ToolCall<'_>) -> Result<ToolAnswer, CallFailure> {
         let deadline = Instant::now() + call.timeout;
         if let Some(progress) = call.progress {
-            return wait_while_telling(progress, call.timeout, self.inner.call(partner, call, deadline)).await;
+            let told = wait_while_telling(progress, call.timeout, self.inner.call(partner, call, deadline));
+            return Box::pin(told).await;
         }
         match tokio::time::timeout_at(deadline, self.inner.call(partner, call, deadline)).await {
             Ok(outcome) => outcome,
@@ -223,7 +224,7 @@ impl Inner {
         let Endpoint::Mcp { url } = &partner.endpoint else {
             let contact = self.contact(&partner.id);
             let _permit = contact.gate_of(&call).enter(deadline).await?;
-            return api::call(&self.wire, self.policy, partner, &call, bearer).await;
+            return Box::pin(api::call(&self.wire, self.policy, partner, &call, bearer)).await;
         };
         let uri = self.policy.endpoint(url)?;
         let arguments: &RawValue = serde_json::from_str(call.arguments)
@@ -488,6 +489,15 @@ mod tests {
     use intent_gateway_testing::fleet::fleet_of;
 
     use super::*;
+
+    /// It is written for every call, so that what few calls need has to lie outside of it.
+    #[tokio::test]
+    async fn the_future_of_a_call_is_small() {
+        let client = PartnerClient::new(&PartnerClientConfig::default()).expect("sound settings");
+        let partner = Arc::new(intent_gateway_testing::directory::partner("alpha", &["test.search"]));
+        let call = client.call(&partner, ToolCall::new("test.search", "search", "{}", Duration::from_secs(1)));
+        assert!(size_of_val(&*call) <= 8 * 1024, "{} bytes", size_of_val(&*call));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_gateway_has_its_part_of_a_partners_places() {

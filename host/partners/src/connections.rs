@@ -92,11 +92,11 @@ impl Connections {
             let is_kept = kept.is_some();
             let connection = match kept {
                 Some(connection) => connection,
-                None => self.0.connect(&server, &uri).await?,
+                None => Box::pin(self.0.connect(&server, &uri)).await?,
             };
             let sent = match connection {
                 Connection::Http1(connection) => self.send_by_http1(connection, &server, &uri, request).await,
-                Connection::Http2(connection) => send_by_http2(connection, &uri, request).await,
+                Connection::Http2(connection) => Box::pin(send_by_http2(connection, &uri, request)).await,
             };
             match sent {
                 Ok(response) => return Ok(response),

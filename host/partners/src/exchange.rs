@@ -7,6 +7,9 @@
 //! dropped. And the same call through rmcp took 2.2 to 2.8 times as long for an answer of 1 KiB, and 2.6 to 3.7 times the
 //! CPU; for one of 64 KiB, 1.4 to 1.9 and 1.4 to 1.6 (`docs/benchmarks.md`, A call with and without rmcp).
 //!
+//! What most calls do not need (streams, errors, a connection that is opened) has a future in a box of its own: those of a call
+//! would be ten times as large otherwise, and each is written and moved for every call.
+//!
 //! Every body is bounded before it is read, and everything that a partner may send in place of an answer has its own
 //! failure. An exchange runs in the future of the caller: dropping that drops the request and its connection.
 
@@ -151,13 +154,13 @@ impl Wire {
                     _ => return Err(protocol("a message that is no answer").into()),
                 }
             }
-            MediaType::Events => self.read_stream(target, response.into_body(), wanted).await?,
+            MediaType::Events => Box::pin(self.read_stream(target, response.into_body(), wanted)).await?,
             MediaType::Other(found) => {
                 let said = match not_json::kind_of_type(&found.to_ascii_lowercase()) {
                     Some(kind) => format!("the answer is {kind}, expected JSON or an event stream"),
                     None => format!("an answer of content type `{found}`"),
                 };
-                hear(response, wanted.error_text).await;
+                Box::pin(hear(response, wanted.error_text)).await;
                 return Err(protocol(&said).into());
             }
         };
@@ -199,9 +202,9 @@ impl Wire {
             }
             StatusCode::NOT_FOUND if target.session.is_some() => ExchangeFailure::SessionLost,
             status if status.is_redirection() => CallFailure::Redirect(status.as_u16()).into(),
-            status => return Err(error_answer(response, status, target, error_text).await),
+            status => return Err(Box::pin(error_answer(response, status, target, error_text)).await),
         };
-        hear(response, error_text).await;
+        Box::pin(hear(response, error_text)).await;
         Err(failure.into())
     }
 
@@ -237,7 +240,7 @@ impl Wire {
                                 progress.tell(params.get(), tokio::time::Instant::now().into_std());
                             }
                             (Message::Request { id, method }, _) if !target.sessionless => {
-                                self.refuse_or_pong(target, &id, &method).await;
+                                Box::pin(self.refuse_or_pong(target, &id, &method)).await;
                             }
                             _ => {}
                         }

@@ -224,7 +224,7 @@ impl Session {
     /// Adds the headers that repeat arguments of a call, where the tool wants any. Which tools do is read once for a
     /// session.
     async fn mirror(&self, tool: &str, arguments: &RawValue, headers: &mut HeaderMap) -> Result<(), ExchangeFailure> {
-        let mirrors = self.mirrors.get_or_try_init(|| self.read_mirrors()).await?;
+        let mirrors = self.mirrors.get_or_try_init(|| Box::pin(self.read_mirrors())).await?;
         match mirrors.get(tool) {
             None => Ok(()),
             Some(Err(error)) => Err(protocol(&format!("a tool that may not be called: {error}")).into()),

@@ -15,18 +15,20 @@ use hyper::client::conn::http1;
 use super::{Pool, Server, Unanswered};
 use crate::wire::Stream;
 
+type Driver = Box<http1::Connection<Stream, Full<Bytes>>>;
+
 /// A connection.
 pub(super) struct Http1 {
     sender: http1::SendRequest<Full<Bytes>>,
-    /// None once it is over: it must not be polled again.
-    driver: Option<http1::Connection<Stream, Full<Bytes>>>,
+    /// None once it is over: it must not be polled again. It is large, and handed on with every answer.
+    driver: Option<Driver>,
 }
 
 impl Http1 {
     pub(super) fn new(
         (sender, driver): (http1::SendRequest<Full<Bytes>>, http1::Connection<Stream, Full<Bytes>>),
     ) -> Self {
-        Self { sender, driver: Some(driver) }
+        Self { sender, driver: Some(Box::new(driver)) }
     }
 
     /// Sends a request, and waits for the head of its answer.
@@ -51,7 +53,7 @@ impl Http1 {
 }
 
 /// Has a connection read and write what it can. How it ended is told to whoever waits for an answer.
-fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
+fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) {
     driver.take_if(|driver| Pin::new(driver).poll(context).is_ready());
 }
 
