@@ -2,12 +2,16 @@
 //!
 //! What is sealed is JSON for bookings, and a shorter form for options: a search seals one for each option that it shows. There,
 //! what all options of an answer have in common stands first, so that it is coded and hashed once for all of them.
+//!
+//! The cipher is XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha): a key of its own for the first sixteen bytes of each nonce, and
+//! ChaCha20-Poly1305 (RFC 8439) under that key. The latter is ring's: the cipher of the `chacha20poly1305` crate, which gives the same
+//! bytes, takes several times as long for texts as short as these.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20poly1305::aead::AeadInOut as _;
-use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use chacha20::{R20, hchacha};
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
@@ -25,7 +29,7 @@ const SHORT_FORM: u8 = 1;
 
 /// What one key makes for references of one kind.
 pub(super) struct KindKeys {
-    cipher: XChaCha20Poly1305,
+    pub(super) sealing: [u8; 32],
     /// Gives each reference a nonce of its own, the same for the same reference.
     nonces: Hmac<Sha256>,
     /// Under which references were signed before they were sealed.
@@ -137,19 +141,20 @@ impl KindKeys {
         };
         // Derived keys have the fixed length that the MAC takes without failing.
         let keyed = |purpose: &str| Hmac::<Sha256>::new(&padded(derive(purpose)));
-        Self {
-            cipher: XChaCha20Poly1305::new(&Key::from(derive("-sealing"))),
-            nonces: keyed("-nonce"),
-            signed: keyed(""),
-        }
+        Self { sealing: derive("-sealing"), nonces: keyed("-nonce"), signed: keyed("") }
     }
 
     /// Seals claims as JSON.
     pub(super) fn seal(&self, prefix: &str, intent: &str, reference: &impl Serialize) -> String {
         let mut sealed = vec![0; NONCE_BYTES];
         serde_json::to_writer(&mut sealed, reference).expect("a struct of strings and numbers always serialises");
+        write(&format!("{prefix}{intent}."), self.encrypt_anew(intent, sealed))
+    }
+
+    /// Encrypts what stands behind the room for the nonce, of which nothing has been hashed.
+    pub(super) fn encrypt_anew(&self, intent: &str, sealed: Vec<u8>) -> Vec<u8> {
         let nonce = self.nonces.clone().chain_update(&sealed[NONCE_BYTES..]);
-        write(&format!("{prefix}{intent}."), self.encrypt(intent, nonce, sealed))
+        self.encrypt(intent, nonce, sealed)
     }
 
     /// Encrypts what stands behind the room for the nonce. The nonce is a MAC of it: no two references share one, and no random
@@ -159,20 +164,31 @@ impl KindKeys {
         let nonce: [u8; NONCE_BYTES] = std::array::from_fn(|at| nonce[at]);
         let (room, claims) = sealed.split_at_mut(NONCE_BYTES);
         room.copy_from_slice(&nonce);
-        let tag = self.cipher.encrypt_inout_detached(&XNonce::from(nonce), intent.as_bytes(), claims.into());
-        sealed.extend(tag.expect("it is far shorter than the cipher's bound"));
+        let (key, nonce) = self.cipher(&nonce);
+        let tag = key.seal_in_place_separate_tag(nonce, Aad::from(intent), claims);
+        sealed.extend(tag.expect("it is far shorter than the cipher's bound").as_ref());
         sealed
     }
 
     /// The claims that were sealed, if they were under this key.
-    fn decrypt(&self, intent: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn decrypt(&self, intent: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
-        let (claims, tag) = sealed.split_last_chunk()?;
-        let mut claims = claims.to_vec();
-        let nonce = XNonce::from(*nonce);
-        let opened =
-            self.cipher.decrypt_inout_detached(&nonce, intent.as_bytes(), claims.as_mut_slice().into(), &(*tag).into());
-        opened.is_ok().then_some(claims)
+        let (key, nonce) = self.cipher(nonce);
+        let mut claims = sealed.to_vec();
+        let length = key.open_in_place(nonce, Aad::from(intent), &mut claims).ok()?.len();
+        claims.truncate(length);
+        Some(claims)
+    }
+
+    /// The key of one nonce, and what is left of the nonce for it.
+    fn cipher(&self, nonce: &[u8; NONCE_BYTES]) -> (LessSafeKey, Nonce) {
+        let (first, rest): (&[u8; 16], &[u8; 8]) =
+            nonce.split_first_chunk().and_then(|(first, rest)| Some((first, rest.first_chunk()?))).expect("24 bytes");
+        let key = hchacha::<R20>(&self.sealing.into(), &(*first).into());
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &key).expect("a key has 32 bytes");
+        let mut short = [0; 12];
+        short[4..].copy_from_slice(rest);
+        (LessSafeKey::new(key), Nonce::assume_unique_for_key(short))
     }
 
     /// Opens claims in JSON.

@@ -168,3 +168,22 @@ fn an_option_that_does_not_fit_a_reference_is_not_quoted() {
     assert!(text.len() <= REFERENCE_MAX_BYTES, "{}", text.len());
     assert_eq!(sealer.open(&text), Ok(Reference::Option(OptionReference { quoted: Some(Quote::TooLong), ..long })));
 }
+
+#[test]
+fn the_cipher_is_the_one_that_others_call_by_its_name() {
+    use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+    use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+
+    let keys = KindKeys::of("option-reference", &Secret::new("k"));
+    let other = XChaCha20Poly1305::new(&keys.sealing.into());
+    for length in [0, 1, 15, 16, 17, 63, 64, 65, 300, 5_000] {
+        let claims: Vec<u8> = (0..length).map(|at: u32| at.to_le_bytes()[0]).collect();
+        let room = [&[0; sealing::NONCE_BYTES][..], &claims].concat();
+        let sealed = keys.encrypt_anew("auto.book_ac_service", room);
+        let nonce: [u8; sealing::NONCE_BYTES] = *sealed.first_chunk().expect("a nonce");
+        let payload = Payload { msg: &claims, aad: b"auto.book_ac_service" };
+        let expected = other.encrypt(&XNonce::from(nonce), payload).expect("short enough");
+        assert_eq!(sealed[sealing::NONCE_BYTES..], expected, "{length} bytes");
+        assert_eq!(keys.decrypt("auto.book_ac_service", &sealed), Some(claims));
+    }
+}
