@@ -156,22 +156,23 @@ fn compare(now: &Measured) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root().join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
     let committed: Measured = serde_json::from_str(&text).with_context(|| format!("{FILE} has another form"))?;
     step("Instructions and fuel");
-    let mut rows = Vec::new();
     let host = |measured: &Measured| format!("{} on {}", measured.host_compiler, measured.processor);
-    let guests = |measured: &Measured| measured.guest_compiler.clone();
-    let parts: [(&str, &dyn Fn(&Measured) -> String, fn(&Measured) -> &Counts); 2] = [
-        ("THE HOST'S INSTRUCTIONS ARE", &host, |measured| &measured.host),
-        ("THE CONTRACTS' FUEL IS", &guests, |measured| &measured.fuel),
-    ];
-    for (what, by, counts) in parts {
-        if by(&committed) == by(now) {
-            rows.extend(compare_counts(counts(&committed), counts(now)));
-        } else {
-            eprintln!("   WARNING: {what} NOT COMPARED: counted with {}, and here with {}", by(&committed), by(now));
-        }
-    }
+    let hosts = [host(&committed), host(now)];
+    let mut rows = comparable("THE HOST'S INSTRUCTIONS ARE", &hosts, [&committed.host, &now.host]);
+    let guests = [committed.guest_compiler.clone(), now.guest_compiler.clone()];
+    rows.extend(comparable("THE CONTRACTS' FUEL IS", &guests, [&committed.fuel, &now.fuel]));
     show(&rows);
     judge(&rows)
+}
+
+/// Counts beside those that are committed, if both were counted with the same; nothing otherwise, and it is said.
+fn comparable<'a>(what: &str, with: &[String; 2], [committed, now]: [&'a Counts; 2]) -> Vec<Row<'a>> {
+    let [then, here] = with;
+    if then == here {
+        return compare_counts(committed, now);
+    }
+    eprintln!("   WARNING: {what} NOT COMPARED: counted with {then}, and here with {here}");
+    Vec::new()
 }
 
 /// One count beside what is committed.

@@ -31,8 +31,11 @@ pub(crate) enum Job {
     /// A transaction; `begun` says that it has begun, and the commands follow.
     Transaction { begun: Reply<()>, commands: Receiver<Command> },
     /// A transaction that needs nobody's word in between: all of it is done on the thread itself, by [`carry_out`].
-    Batch(Box<dyn FnOnce(&Connection, Begin) + Send>),
+    Batch(Whole),
 }
+
+/// Carries out a whole transaction on the thread's connection.
+pub(crate) type Whole = Box<dyn FnOnce(&Connection, Begin) + Send>;
 
 /// The transaction of a [`Job::Batch`]. Parameters of its statements appear in their order, so that none is looked up.
 pub(crate) struct Batch<'c> {
