@@ -118,7 +118,11 @@ impl PartnerClient {
         }
         let wire = Wire::new(config, tls, GuardedResolver::new(resolver, policy));
         let inner = Arc::new(Inner { wire, policy, config: config.clone(), fleet, partners: DashMap::new() });
-        let sweeper = runtime.spawn(sweep(Arc::downgrade(&inner), config.session_idle()));
+        let sweeper = runtime.spawn(sweep(
+            Arc::downgrade(&inner),
+            config.session_idle(),
+            Duration::from_secs(config.pool_idle_secs),
+        ));
         Ok(Self { inner, sweeper })
     }
 }
@@ -290,8 +294,9 @@ impl Inner {
     }
 }
 
-async fn sweep(inner: Weak<Inner>, idle: Duration) {
-    let interval = idle.min(SWEEP_INTERVAL_MAX);
+/// Ends sessions and closes connections that nobody has used for so long.
+async fn sweep(inner: Weak<Inner>, idle: Duration, connection_idle: Duration) {
+    let interval = idle.min(connection_idle).min(SWEEP_INTERVAL_MAX);
     loop {
         tokio::time::sleep(interval).await;
         match inner.upgrade() {
