@@ -158,15 +158,15 @@ fn compare(now: &Measured) -> anyhow::Result<()> {
     step("Instructions and fuel");
     let host = |measured: &Measured| format!("{} on {}", measured.host_compiler, measured.processor);
     let hosts = [host(&committed), host(now)];
-    let mut rows = comparable("THE HOST'S INSTRUCTIONS ARE", &hosts, [&committed.host, &now.host]);
+    let mut rows = list_comparable("THE HOST'S INSTRUCTIONS ARE", &hosts, [&committed.host, &now.host]);
     let guests = [committed.guest_compiler.clone(), now.guest_compiler.clone()];
-    rows.extend(comparable("THE CONTRACTS' FUEL IS", &guests, [&committed.fuel, &now.fuel]));
+    rows.extend(list_comparable("THE CONTRACTS' FUEL IS", &guests, [&committed.fuel, &now.fuel]));
     show(&rows);
     judge(&rows)
 }
 
 /// Counts beside those that are committed, if both were counted with the same; nothing otherwise, and it is said.
-fn comparable<'a>(what: &str, with: &[String; 2], [committed, now]: [&'a Counts; 2]) -> Vec<Row<'a>> {
+fn list_comparable<'a>(what: &str, with: &[String; 2], [committed, now]: [&'a Counts; 2]) -> Vec<Row<'a>> {
     let [then, here] = with;
     if then == here {
         return compare_counts(committed, now);

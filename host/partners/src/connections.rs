@@ -119,7 +119,7 @@ impl Connections {
         *request.uri_mut() = Uri::from(path);
         let response = connection.send(request).await?;
         let held = Held { connection, pool: Arc::clone(&self.0), server: server.clone() };
-        Ok(response.map(|body| ReceivedBody::held(body, held)))
+        Ok(response.map(|body| ReceivedBody::with_connection(body, held)))
     }
 
     /// Closes connections that no request has taken for long, and forgets those that their servers have closed.
@@ -140,7 +140,7 @@ async fn send_by_http2(
     request.headers_mut().remove(HOST);
     *request.uri_mut() = uri.clone();
     let sent = connection.try_send_request(request).await;
-    sent.map(|response| response.map(ReceivedBody::shared)).map_err(Unanswered::of)
+    sent.map(|response| response.map(ReceivedBody::without_connection)).map_err(Unanswered::of)
 }
 
 impl Pool {

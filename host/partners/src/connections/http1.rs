@@ -78,13 +78,13 @@ pub(crate) struct ReceivedBody {
 }
 
 impl ReceivedBody {
-    pub(super) fn held(body: Incoming, held: Held) -> Self {
+    pub(super) fn with_connection(body: Incoming, held: Held) -> Self {
         let mut received = Self { body, held: Some(held) };
         received.put_back_at_end();
         received
     }
 
-    pub(super) fn shared(body: Incoming) -> Self {
+    pub(super) fn without_connection(body: Incoming) -> Self {
         Self { body, held: None }
     }
 

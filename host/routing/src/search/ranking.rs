@@ -73,7 +73,7 @@ impl Searcher {
         let shown = ShownRanking { receipt, quotes: receipt.is_some() && !is_kept_soon, asker, at: self.clock.now() };
         let mut answers = BTreeMap::new();
         let choice = |origin: RankedOrigin<'_>| {
-            let answer = answers.entry(origin.place).or_insert_with(|| self.shown(search, &origin, &shown));
+            let answer = answers.entry(origin.place).or_insert_with(|| self.describe_answer(search, &origin, &shown));
             choice(origin, answer, shown.quotes)
         };
         let options: Vec<RankedChoice> = gathered.ranked(ranked).map(choice).collect();
@@ -98,7 +98,7 @@ impl Searcher {
     }
 
     /// What is shown of all options of an answer, by one of them.
-    fn shown(
+    fn describe_answer(
         &self,
         search: &PreparedSearch,
         RankedOrigin { ranked, answer, .. }: &RankedOrigin<'_>,
