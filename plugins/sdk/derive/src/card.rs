@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt as _;
-use syn::{Data, DeriveInput, Error, Field, Fields, LitStr, Result};
+use syn::{Data, DeriveInput, Error, Field, Fields, Result};
+
+use crate::text_attribute;
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -42,18 +44,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
 /// The field's key: its name, or another that the author gives it.
 fn key(field: &Field) -> Result<String> {
-    let mut key = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();
-    for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("card")) {
-        attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident("rename") {
-                key = meta.value()?.parse::<LitStr>()?.value();
-                Ok(())
-            } else {
-                Err(meta.error("only `rename` is known here"))
-            }
-        })?;
-    }
-    Ok(key)
+    let name = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();
+    Ok(text_attribute(&field.attrs, "card", "rename")?.unwrap_or(name))
 }
 
 /// A key as it stands in JSON.

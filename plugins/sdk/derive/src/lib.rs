@@ -107,3 +107,19 @@ pub fn contract(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as contract::Contract);
     contract::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }
+
+/// The text of an attribute such as `#[card(rename = "text")]`, which knows nothing else; the last counts.
+fn text_attribute(attrs: &[syn::Attribute], attribute: &str, member: &str) -> syn::Result<Option<String>> {
+    let mut text = None;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute)) {
+        attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident(member) {
+                text = Some(meta.value()?.parse::<syn::LitStr>()?.value());
+                Ok(())
+            } else {
+                Err(meta.error(format!("only `{member}` is known here")))
+            }
+        })?;
+    }
+    Ok(text)
+}

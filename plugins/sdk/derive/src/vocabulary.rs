@@ -4,6 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Fields, LitStr, Result};
 
+use crate::text_attribute;
+
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Enum(data) = &input.data else {
         return Err(Error::new_spanned(&input.ident, "Vocabulary is derived for enums"));
@@ -64,18 +66,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 }
 
 fn vocabulary_name(input: &DeriveInput) -> Result<String> {
-    let mut name = snake_case(&input.ident.to_string());
-    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("vocabulary")) {
-        attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident("name") {
-                name = meta.value()?.parse::<LitStr>()?.value();
-                Ok(())
-            } else {
-                Err(meta.error("only `name` is known here"))
-            }
-        })?;
-    }
-    Ok(name)
+    let named = text_attribute(&input.attrs, "vocabulary", "name")?;
+    Ok(named.unwrap_or_else(|| snake_case(&input.ident.to_string())))
 }
 
 /// `OemAuthorised` becomes `oem_authorised`, `R1234yf` becomes `r1234yf`.
