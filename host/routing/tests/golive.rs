@@ -335,8 +335,10 @@ fn a_check_passes_once_people_have_confirmed_the_rest() {
     report.confirm(std::slice::from_ref(&seen)).expect("it fits");
     assert!(report.passed());
     assert_eq!((report.items[3].state, report.items[3].detail.as_str()), (ItemState::Confirmed, "seen on site"));
-    let at_once = check_with(declared(RequirementCheck::ByHand, EASY_MS), &[json!({})], &[seen]);
-    assert_eq!(at_once, Ok(report));
+    let at_once = check_with(declared(RequirementCheck::ByHand, EASY_MS), &[json!({})], &[seen]).expect("checked");
+    // How long a sample took is no part of it.
+    assert_eq!(at_once.items, report.items);
+    assert!(at_once.passed());
 }
 
 /// What the gateway has seen to fail, nobody confirms away.
