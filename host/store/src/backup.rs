@@ -122,7 +122,8 @@ pub(crate) struct Table {
 /// Statements for rows in segments on PostgreSQL. In the files of SQLite the tables are called as in the database.
 #[derive(Clone, Copy)]
 pub(crate) struct SegmentStatements {
-    pub(crate) page: &'static str,
+    /// None where the table of the database holds those of all segments.
+    pub(crate) page: Option<&'static str>,
     pub(crate) insert: &'static str,
 }
 
@@ -178,20 +179,26 @@ macro_rules! records {
 }
 
 const RECEIPTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
-    page: "SELECT number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark FROM segment_receipts \
-           WHERE number > $1 ORDER BY number LIMIT $2",
-    insert: "INSERT INTO segment_receipts (number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    page: Some(
+        "SELECT number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, dictionary \
+         FROM segment_receipts WHERE number > $1 ORDER BY number LIMIT $2",
+    ),
+    insert: "INSERT INTO segment_receipts (number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, \
+             dictionary) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 };
 const PARTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
-    page: "SELECT receipt, place, partner, request_id, intent, at_ms, shown, quoted, body FROM segment_receipt_parts \
-           WHERE (receipt, place) > ($1, $2) ORDER BY receipt, place LIMIT $3",
-    insert: "INSERT INTO segment_receipt_parts (receipt, place, partner, request_id, intent, at_ms, shown, quoted, body) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    page: Some(
+        "SELECT receipt, place, partner, request_id, intent, at_ms, shown, quoted, body, dictionary \
+         FROM segment_receipt_parts WHERE (receipt, place) > ($1, $2) ORDER BY receipt, place LIMIT $3",
+    ),
+    insert: "INSERT INTO segment_receipt_parts (receipt, place, partner, request_id, intent, at_ms, shown, quoted, body, \
+             dictionary) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
 };
+const DICTIONARIES_IN_SEGMENTS: SegmentStatements =
+    SegmentStatements { page: None, insert: "INSERT INTO receipt_dictionaries (number, bytes) VALUES ($1, $2)" };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 35] = [
+pub(crate) const TABLES: [Table; 36] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -262,14 +269,19 @@ pub(crate) const TABLES: [Table; 35] = [
         optional: [5, 6, 11, 12, 13]
     ),
     Table {
+        in_segments: Some(DICTIONARIES_IN_SEGMENTS),
+        rows_at_once: FILES_PAGE,
+        ..table!("receipt_dictionaries", ["number", "bytes"], ["$1, $2"], numbers: [0], bytes: [1])
+    },
+    Table {
         in_segments: Some(RECEIPTS_IN_SEGMENTS),
         ..table!(
         "receipts",
-        ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body", "user_mark"],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"],
-        numbers: [0, 2],
+        ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body", "user_mark", "dictionary"],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11"],
+        numbers: [0, 2, 10],
         bytes: [8],
-        optional: [9]
+        optional: [9, 10]
         )
     },
     Table {
@@ -277,10 +289,11 @@ pub(crate) const TABLES: [Table; 35] = [
         ..table!(
         "receipt_parts",
         key ["receipt", "place"] page "$1, $2", "$3",
-        ["receipt", "place", "partner", "request_id", "intent", "at_ms", "shown", "quoted", "body"],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9"],
-        numbers: [0, 1, 5, 6],
-        bytes: [7, 8]
+        ["receipt", "place", "partner", "request_id", "intent", "at_ms", "shown", "quoted", "body", "dictionary"],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"],
+        numbers: [0, 1, 5, 6, 9],
+        bytes: [7, 8],
+        optional: [9]
         )
     },
     Table {
@@ -453,8 +466,10 @@ impl SqlStore {
             match (&*tx, table.in_segments) {
                 (_, None) => {}
                 (Tx::Postgres(_), Some(statements)) => {
-                    let mut after = table.before_all();
-                    while let Some(rows) = next_page(tx, table, statements.page, &mut after).await? {
+                    let (page, mut after) = (statements.page, table.before_all());
+                    while let Some(page) = page
+                        && let Some(rows) = next_page(tx, table, page, &mut after).await?
+                    {
                         written += write_page(output, table, rows).await?;
                     }
                 }

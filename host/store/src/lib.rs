@@ -3,7 +3,7 @@
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
 //! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; receipts lie in
-//! `receipts`, a segment of time each; `faults` takes and keeps faults of contracts; `fleet` keeps leases of gateways and what they count together; `chains` has the keys of
+//! `receipts`, a segment of time each, and are packed by `packing`; `faults` takes and keeps faults of contracts; `fleet` keeps leases of gateways and what they count together; `chains` has the keys of
 //! both chains and where they begin, `migrate` brings their tables up to date, `installation` says whose the database is, `watch`
 //! tells when another process changed something, `check` looks whether it is sound, and `backup` and `restore` move everything from
 //! any database to any other.
@@ -30,6 +30,7 @@ mod journal;
 mod ledger;
 mod location;
 mod migrate;
+mod packing;
 mod postgres;
 mod receipts;
 mod records;

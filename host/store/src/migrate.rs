@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 22] = [
+const STEPS: [Step; 23] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -152,10 +152,16 @@ const STEPS: [Step; 22] = [
         sqlite: include_str!("../migrations/V22__rollouts.sqlite.sql"),
         postgres: include_str!("../migrations/V22__rollouts.postgres.sql"),
     },
+    Step {
+        name: "V23__receipt_dictionaries",
+        both: include_str!("../migrations/V23__receipt_dictionaries.sql"),
+        sqlite: include_str!("../migrations/V23__receipt_dictionaries.sqlite.sql"),
+        postgres: include_str!("../migrations/V23__receipt_dictionaries.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 22;
+pub(crate) const VERSION: u64 = 23;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

@@ -149,4 +149,12 @@ impl Row {
             _ => Err(EngineError::failed("a column holds no bytes")),
         }
     }
+
+    /// Bytes that may be missing: none of them then.
+    pub(crate) fn bytes_if_any(&self, column: usize) -> Result<&[u8], EngineError> {
+        match self.0.get(column) {
+            Some(Value::Text(None)) => Ok(&[]),
+            _ => self.bytes(column),
+        }
+    }
 }

@@ -36,11 +36,13 @@ pub(crate) use finding::values as finding_values;
 pub(crate) use keepable::keepable_name;
 use keepable::{keepable, number, time};
 pub(crate) use keeping::{keep_findings_on_postgres, keep_findings_on_sqlite};
-pub(crate) use receipt::{ReceiptRows, read_bookable_until, read_quoted, read_shown, receipt, rows as receipt_rows};
+pub(crate) use receipt::{
+    PackedRows, ReceiptRows, read_bookable_until, read_quoted, read_shown, receipt, rows as receipt_rows,
+};
 
 /// The columns of receipts.
 pub(crate) mod receipt_columns {
-    pub(crate) use super::receipt::{AT_MS, USER, columns, part_columns};
+    pub(crate) use super::receipt::{COUNT, USER, columns, part_columns};
 }
 
 /// Findings and identifiers of one answer, at most, whatever the caller asks for.

@@ -389,7 +389,10 @@ fn read(row: &tokio_postgres::Row) -> Result<Row, EngineError> {
     let unreadable = |error| EngineError::because("a column cannot be read", error);
     let value = |(at, column): (usize, &tokio_postgres::Column)| match *column.type_() {
         Type::INT8 => row.try_get(at).map(Value::Integer).map_err(unreadable),
-        Type::BYTEA => row.try_get(at).map(Value::Bytes).map_err(unreadable),
+        Type::BYTEA => {
+            let bytes: Option<Vec<u8>> = row.try_get(at).map_err(unreadable)?;
+            Ok(bytes.map_or(Value::Text(None), Value::Bytes))
+        }
         Type::TEXT | Type::VARCHAR => row.try_get(at).map(Value::Text).map_err(unreadable),
         _ => Err(EngineError::failed("a column is neither text nor a number nor bytes")),
     };

@@ -39,6 +39,9 @@ pub(super) const GIVE_COPY_UP: &str =
     "UPDATE receipt_segments SET state = 'going' WHERE number = $1 AND state = 'copying'";
 const GONE: &str = "DELETE FROM receipt_segments WHERE number = $1 AND state = 'going'";
 
+/// On PostgreSQL, where the dictionaries of all segments lie in one table: there are few of them.
+const FORGET_DICTIONARIES: &str = "DELETE FROM receipt_dictionaries WHERE number > $1 AND number < $2";
+
 /// A segment and what it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentSize {
@@ -107,7 +110,13 @@ impl SqlStore {
                 Engine::Sqlite(_) => {
                     self.receipts.files()?.write(move |segments| segments.remove(file)).await.map(|()| true)?
                 }
-                Engine::Postgres(engine) => partitions::remove(engine, file).await?,
+                Engine::Postgres(engine) => {
+                    let is_gone = partitions::remove(engine, file).await?;
+                    if is_gone {
+                        self.forget_dictionaries(number).await?;
+                    }
+                    is_gone
+                }
             };
             if is_gone {
                 self.write_one(GONE, number).await?;
@@ -116,6 +125,14 @@ impl SqlStore {
             }
         }
         Ok(())
+    }
+
+    /// Forgets the dictionaries of a segment. A copy that goes has the number of none.
+    async fn forget_dictionaries(&self, segment: u64) -> Result<(), EngineError> {
+        let bounds = [first_number(segment), first_number(segment + 1)].map(Value::number);
+        let mut tx = self.engine.write().await?;
+        tx.execute(FORGET_DICTIONARIES, bounds.into_iter().collect::<Result<_, _>>()?).await?;
+        tx.commit().await
     }
 
     /// Closes the files of segments that are gone, for they take their room until nobody has them open. Another process may have

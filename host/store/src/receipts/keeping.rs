@@ -7,10 +7,13 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::growth::Segment;
 
 use super::transfer::value_bytes;
-use super::{INSERT_SEGMENT, KnownSegment, NEXT_NUMBER, begun_value, first_number, kept, partitions};
+use super::{
+    INSERT_DICTIONARY, INSERT_SEGMENT, KnownSegment, NEXT_NUMBER, begun_value, first_number, kept, partitions,
+};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::evidence::{ReceiptRows, receipt_columns};
+use crate::evidence::{PackedRows, ReceiptRows};
+use crate::packing::{NewDictionary, Packer};
 use crate::postgres::Postgres;
 use crate::records::SqlStore;
 use crate::sqlite::{Batch, OpenSegments, Sqlite};
@@ -19,29 +22,29 @@ use crate::value::{Column, Row, Value};
 /// How often a segment is looked for that can be written. Another process may have forgotten the one that was found.
 const TRIES: u32 = 4;
 
-/// The same ranking, come again, is kept once.
 const INSERT_RECEIPT: &str = "INSERT INTO receipts (id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, \
-                              number) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING";
+                              dictionary, number) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const INSERT_PART: &str = "INSERT INTO receipt_parts (place, partner, request_id, intent, at_ms, shown, quoted, body, \
-                           receipt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+                           dictionary, receipt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 const LAST_NUMBER: &str = "SELECT number FROM receipts ORDER BY number DESC LIMIT 1";
 const IS_KNOWN: &str = "SELECT number FROM receipts WHERE id = $1";
 
 /// Takes room in the newest segment; the lock on its row is held to the commit, so gateways that share the database keep
 /// receipts one after the other, and nobody else waits for them.
-const TAKE_ROOM: &str = "UPDATE receipt_segments SET receipts = receipts + $1, payload_bytes = payload_bytes + $2 \
+const TAKE_ROOM: &str = "UPDATE receipt_segments SET receipts = receipts + $1 \
                          WHERE state = 'kept' AND number = (SELECT MAX(number) FROM receipt_segments WHERE state = 'kept') \
-                         RETURNING number, begun_at_ms, payload_bytes - $2, receipts - $1, COALESCE(file, number), \
+                         RETURNING number, begun_at_ms, payload_bytes, receipts - $1, COALESCE(file, number), \
                          remaining, looked_at_ms, changes";
+const ADD_BYTES: &str = "UPDATE receipt_segments SET payload_bytes = payload_bytes + $2 WHERE number = $1";
 /// Those of the identifiers that one of the two newest segments has.
 const KNOWN_OF_MANY: &str = "SELECT id FROM UNNEST($1, $2) AS wanted (the_id, the_least) \
                              JOIN segment_receipts ON id = the_id AND number > the_least";
 const INSERT_RECEIPTS: &str = concat!(
-    "INSERT INTO segment_receipts (id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, number) ",
-    "SELECT * FROM UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    "INSERT INTO segment_receipts (id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, ",
+    "dictionary, number) SELECT * FROM UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 );
 const INSERT_PARTS: &str = "INSERT INTO segment_receipt_parts (place, partner, request_id, intent, at_ms, shown, quoted, body, \
-                            receipt) SELECT * FROM UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+                            dictionary, receipt) SELECT * FROM UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
 /// Receipts that are kept together.
 #[derive(Default)]
@@ -49,22 +52,8 @@ pub(crate) struct ReceiptPage(pub(crate) Vec<ReceiptRows>);
 
 impl ReceiptPage {
     /// The latest time of a receipt on it: what the age of a segment is measured by, so that no clock is asked here.
-    fn latest(&self) -> Result<Timestamp, EngineError> {
-        let mut times = self.0.iter().map(time_of);
-        times.try_fold(Timestamp::EPOCH, |latest, time| time.map(|time| latest.max(time)))
-    }
-
-    /// Bytes of its values.
-    fn payload_bytes(&self) -> i64 {
-        let values = self.0.iter().flat_map(|receipt| receipt.header.iter().chain(receipt.parts.iter().flatten()));
-        values.map(value_bytes).fold(0, i64::saturating_add)
-    }
-}
-
-fn time_of(receipt: &ReceiptRows) -> Result<Timestamp, EngineError> {
-    match receipt.header.get(receipt_columns::AT_MS) {
-        Some(Value::Integer(Some(ms))) => Ok(Timestamp::from_ms(u64::try_from(*ms).unwrap_or_default())),
-        _ => Err(EngineError::failed("a receipt has no time")),
+    fn latest(&self) -> Timestamp {
+        self.0.iter().map(|receipt| receipt.at).max().unwrap_or(Timestamp::EPOCH)
     }
 }
 
@@ -74,7 +63,7 @@ impl SqlStore {
         if page.0.is_empty() {
             return Ok(());
         }
-        let now = page.latest()?;
+        let now = page.latest();
         for _ in 0..TRIES {
             let is_kept = match &self.engine {
                 Engine::Sqlite(engine) => self.keep_in_file(engine, &page, now).await?,
@@ -106,7 +95,8 @@ impl SqlStore {
         }
         let before = segments.pop().map(|known| known.file);
         let page = Arc::clone(page);
-        files.write(move |segments| keep_in(segments, &page, (&last, file), before)).await
+        let mut packer = Arc::clone(&self.receipts.packer).lock_owned().await;
+        files.write(move |segments| keep_in(segments, &mut packer, &page, (&last, file), before)).await
     }
 
     /// Makes the file of a new segment after `last`, unless another process was faster.
@@ -142,7 +132,7 @@ impl SqlStore {
     ) -> Result<bool, EngineError> {
         let mut tx = engine.write_beside().await?;
         let count = i64::try_from(page.0.len()).map_err(|_| EngineError::failed("a page is too large"))?;
-        let room = tx.query(TAKE_ROOM, vec![count.into(), page.payload_bytes().into()]).await?;
+        let room = tx.query(TAKE_ROOM, vec![count.into()]).await?;
         let last = match room.first().map(super::known).transpose()? {
             Some(known) if !self.receipts.bounds().is_full(&known.segment, now) => known,
             other => {
@@ -158,40 +148,51 @@ impl SqlStore {
         // Only now, for what another gateway has kept meanwhile is seen by a statement of its own.
         let known = tx.query_columns(KNOWN_OF_MANY, &Column::of_rows(wanted)?).await?;
         let mut known = known.iter().map(|row| row.text(0)).collect::<Result<HashSet<_>, _>>()?;
+        let mut packer = self.receipts.packer.lock().await;
+        packer.begin(segment.number);
         let (mut headers, mut parts) = (Vec::with_capacity(page.0.len()), Vec::new());
         for (number, receipt) in (first_number(segment.number) + taken + 1..).zip(&page.0) {
             if !known.insert(receipt.id.clone()) {
                 continue;
             }
+            let packed = receipt.pack(&mut packer, number)?;
             let number = Value::number(number)?;
-            let with_number = |row: &Vec<Value>| row.iter().cloned().chain([number.clone()]).collect::<Vec<_>>();
-            headers.push(with_number(&receipt.header));
-            parts.extend(receipt.parts.iter().map(with_number));
+            let with_number = |mut row: Vec<Value>| {
+                row.push(number.clone());
+                row
+            };
+            headers.push(with_number(packed.header));
+            parts.extend(packed.parts.into_iter().map(with_number));
+            if let Some(NewDictionary { number, bytes }) = packed.dictionary {
+                tx.execute(INSERT_DICTIONARY, vec![Value::number(number)?, bytes.into()]).await?;
+            }
         }
+        let values = headers.iter().chain(&parts).flatten();
+        let bytes = values.map(value_bytes).fold(0, i64::saturating_add);
+        tx.execute(ADD_BYTES, vec![Value::number(segment.number)?, bytes.into()]).await?;
         if !headers.is_empty() {
             tx.query_columns(INSERT_RECEIPTS, &Column::of_rows(headers)?).await?;
         }
         if !parts.is_empty() {
             tx.query_columns(INSERT_PARTS, &Column::of_rows(parts)?).await?;
         }
-        tx.commit().await.map(|()| true)
+        tx.commit().await?;
+        packer.finish();
+        Ok(true)
     }
 }
 
 /// Keeps a page in the file of the last segment; false where it is not there any more. `before` is the file of the one before.
 fn keep_in(
     segments: &mut OpenSegments,
+    packer: &mut Packer,
     page: &ReceiptPage,
     (last, file): (&Segment, u64),
     before: Option<u64>,
 ) -> Result<bool, EngineError> {
     // A page that is tried again after a new segment has begun may be in the one before. Later receipts cannot be.
-    let mut suspects = Vec::new();
-    for receipt in &page.0 {
-        if time_of(receipt)? <= last.begun {
-            suspects.push(receipt.id.as_str());
-        }
-    }
+    let suspects: Vec<&str> =
+        page.0.iter().filter(|receipt| receipt.at <= last.begun).map(|receipt| receipt.id.as_str()).collect();
     let mut known = HashSet::new();
     if let Some(before) = before.filter(|_| !suspects.is_empty()) {
         let look = |tx: &Batch<'_>| {
@@ -204,21 +205,31 @@ fn keep_in(
         };
         segments.on(before, look)?;
     }
+    packer.begin(file);
     let keep = |tx: &Batch<'_>| {
         let taken = tx.query(LAST_NUMBER, &[] as &[Value])?.first().map(|row| row.number(0)).transpose()?;
-        let first = taken.unwrap_or(first_number(last.number)) + 1;
-        for (number, ReceiptRows { id, header, parts }) in (first..).zip(&page.0) {
-            let number = Value::number(number)?;
-            if known.contains(id) || tx.execute(INSERT_RECEIPT, header.iter().chain([&number]))? == 0 {
+        let mut number = taken.unwrap_or(first_number(last.number));
+        for receipt in &page.0 {
+            // The same ranking, come again, is kept once.
+            if known.contains(&receipt.id) || !tx.query(IS_KNOWN, &[receipt.id.as_str().into()])?.is_empty() {
                 continue;
             }
-            for part in parts {
-                tx.execute(INSERT_PART, part.iter().chain([&number]))?;
+            number += 1;
+            let PackedRows { header, parts, dictionary } = receipt.pack(packer, number)?;
+            if let Some(NewDictionary { number, bytes }) = dictionary {
+                tx.execute(INSERT_DICTIONARY, &[Value::number(number)?, bytes.into()])?;
             }
+            let number = Value::number(number)?;
+            tx.execute(INSERT_RECEIPT, header.iter().chain([&number]))?;
+            parts.iter().try_for_each(|part| tx.execute(INSERT_PART, part.iter().chain([&number])).map(drop))?;
         }
         Ok(())
     };
-    Ok(segments.on(file, keep)?.is_some())
+    let is_kept = segments.on(file, keep)?.is_some();
+    if is_kept {
+        packer.finish();
+    }
+    Ok(is_kept)
 }
 
 /// The next number of a segment.

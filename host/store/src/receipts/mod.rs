@@ -34,6 +34,7 @@ use tokio::sync::Mutex;
 use crate::engine::{Engine, Patience};
 use crate::error::{EngineError, OpenError};
 use crate::location::{Location, StorePlace};
+use crate::packing::Packer;
 use crate::sqlite::{Batch, SegmentFiles};
 use crate::value::Row;
 
@@ -61,6 +62,9 @@ pub(crate) const NEXT_NUMBER: &str =
 pub(crate) const INSERT_SEGMENT: &str =
     "INSERT INTO receipt_segments (number, begun_at_ms, receipts, payload_bytes, state) VALUES ($1, $2, 0, 0, 'kept')";
 
+/// A dictionary by which receipts of a segment are packed.
+const INSERT_DICTIONARY: &str = "INSERT INTO receipt_dictionaries (number, bytes) VALUES ($1, $2)";
+
 /// What a store has of its receipts besides the database.
 pub(crate) struct Receipts {
     bounds: OnceLock<ReceiptBounds>,
@@ -68,6 +72,8 @@ pub(crate) struct Receipts {
     files: Option<SegmentFiles>,
     /// Held by whoever makes or forgets segments, so that one process does not meet itself.
     changing: Mutex<()>,
+    /// Held by whoever keeps receipts: what it knows is true of the newest segment.
+    packer: Arc<Mutex<Packer>>,
     /// Held by whoever writes segments anew, which may take long. A copy that is found under way while nobody holds it was given up.
     thinning: Mutex<()>,
 }
@@ -78,7 +84,8 @@ impl Receipts {
             StorePlace::Sqlite(path) => Some(SegmentFiles::open(path, patience)?),
             StorePlace::Postgres(_) => None,
         };
-        Ok(Self { bounds: OnceLock::new(), files, changing: Mutex::default(), thinning: Mutex::default() })
+        let packer = Arc::new(Mutex::new(Packer::new()));
+        Ok(Self { bounds: OnceLock::new(), files, changing: Mutex::default(), packer, thinning: Mutex::default() })
     }
 
     /// The first bounds that are set count.

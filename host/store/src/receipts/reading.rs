@@ -37,19 +37,21 @@ const _: () = assert!(RANKINGS_OF_REQUEST_MAX == 3);
 const HAS_ID: &str = "SELECT number FROM receipts WHERE id = $1";
 
 /// What a partner has quoted in the latest rankings of a request. The order of the tables is the order of the search.
-const QUOTED: &str = "SELECT id, part.at_ms, version, contract, quoted, number FROM receipt_parts AS part \
-                      CROSS JOIN receipts AS ranking WHERE part.request_id = $1 AND part.intent = $2 AND partner = $3 \
+const QUOTED: &str = "SELECT id, part.at_ms, version, contract, quoted, \
+                      (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = part.dictionary), \
+                      ranking.number FROM receipt_parts AS part CROSS JOIN receipts AS ranking WHERE part.request_id = $1 AND part.intent = $2 AND partner = $3 \
                       AND shown > 0 AND ranking.number = receipt ORDER BY part.at_ms DESC, receipt DESC LIMIT 3";
 /// The same for many at once.
-const QUOTED_OF_MANY: &str = "SELECT id, part.at_ms, version, contract, quoted, number, place \
-                              FROM UNNEST($1, $2, $3) \
+const QUOTED_OF_MANY: &str = "SELECT id, part.at_ms, version, contract, quoted, \
+                              (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = part.dictionary), \
+                              all_receipts.number, place FROM UNNEST($1, $2, $3) \
                               WITH ORDINALITY AS wanted (the_request, the_intent, the_partner, place) \
-                              CROSS JOIN LATERAL (SELECT receipt, at_ms, quoted FROM all_receipt_parts \
+                              CROSS JOIN LATERAL (SELECT receipt, at_ms, quoted, dictionary FROM all_receipt_parts \
                               WHERE request_id = the_request AND intent = the_intent AND partner = the_partner \
                               AND shown > 0 ORDER BY at_ms DESC, receipt DESC LIMIT 3) AS part \
-                              JOIN all_receipts ON number = receipt ORDER BY place, part.at_ms DESC, receipt DESC";
-const NUMBER: usize = 5;
-const PLACE: usize = 6;
+                              JOIN all_receipts ON all_receipts.number = receipt ORDER BY place, part.at_ms DESC, receipt DESC";
+const NUMBER: usize = 6;
+const PLACE: usize = 7;
 
 /// For which orders it is asked what was quoted: request, intent and partner of each.
 pub(crate) type Questions = Vec<Vec<Value>>;

@@ -3,13 +3,13 @@
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::evidence::receipt_columns;
+use crate::evidence::receipt_columns::{self, COUNT};
 use crate::records::SqlStore;
 use crate::sqlite::{Batch, OpenSegments};
 use crate::value::{Row, Value};
 
-/// Columns of a receipt, in rows that hold those of a part after them.
-const RECEIPT_COLUMNS: usize = 10;
+/// Columns of a receipt and its dictionary, in rows that hold those of a part after them.
+const RECEIPT_COLUMNS: usize = COUNT + 1;
 /// The first column of a part, which no part is without.
 const PARTNER: usize = RECEIPT_COLUMNS;
 
@@ -32,8 +32,9 @@ pub(super) struct Statements {
 macro_rules! whole {
     ($receipts:literal, $parts:literal, $which:literal, $of:literal, $order:literal) => {
         concat!(
-            "SELECT one.*, part.partner, COALESCE(part.quoted, ''), COALESCE(part.body, ''), part.request_id, part.intent, \
-             part.at_ms FROM (SELECT ",
+            "SELECT one.*, (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = one.dictionary), \
+             part.partner, COALESCE(part.quoted, ''), COALESCE(part.body, ''), part.request_id, part.intent, part.at_ms, \
+             (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = part.dictionary) FROM (SELECT ",
             receipt_columns::columns!(),
             " FROM ",
             $receipts,
@@ -71,7 +72,7 @@ macro_rules! statements {
             ),
             // Of the one partner's shown options alone: every call of a tool asks it.
             shown: concat!(
-                "SELECT quoted FROM ",
+                "SELECT quoted, (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = dictionary) FROM ",
                 $parts,
                 " WHERE receipt = (SELECT number FROM ",
                 $receipts,
@@ -100,7 +101,7 @@ pub(super) const OF_ALL: Statements = statements!("all_receipts", "all_receipt_p
 /// A receipt with its parts.
 pub(super) struct Whole {
     pub(super) header: Row,
-    /// Partner, quoted options and body of each, and what it repeats of its receipt: request, intent and time.
+    /// Partner, quoted options and body of each, what it repeats of its receipt (request, intent and time), and its dictionary.
     pub(super) parts: Vec<Row>,
 }
 

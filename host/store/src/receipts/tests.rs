@@ -4,20 +4,23 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use intent_gateway_testing::entropy::vault;
+use serde_json::json;
 
 use super::keeping::ReceiptPage;
 use super::*;
-use crate::evidence::ReceiptRows;
+use crate::evidence::{ReceiptRows, receipt_rows};
 use crate::records::SqlStore;
 use crate::sqlite::Batch;
 use crate::value::Value;
 
 /// A receipt of which nothing is looked at but its identifier and its time.
-fn receipt(id: &str, at_ms: u32) -> ReceiptRows {
-    let texts = ["r", "auto.fix", "1.0.0", "x", "x"].map(Value::from);
-    let header =
-        [id.into(), at_ms.into()].into_iter().chain(texts).chain([Value::Bytes(Vec::new()), Value::Text(None)]);
-    ReceiptRows { id: id.to_owned(), header: header.collect(), parts: Vec::new() }
+fn receipt(id: &str, at_ms: u64) -> ReceiptRows {
+    let contract = "0".repeat(64);
+    let receipt = json!({
+        "id": id, "at_ms": at_ms, "request_id": "r", "intent": "auto.fix", "version": "1.0.0", "contract": contract,
+        "arguments": {}, "payloads": [], "ranked": [], "dropped": [], "outcome": contract,
+    });
+    receipt_rows(serde_json::from_value(receipt).expect("a receipt"), None).expect("it can be kept")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,7 +42,7 @@ async fn a_segment_that_gets_another_file_while_others_are_read_is_read_there() 
             let segment = rusqlite::Connection::open(&old).expect("it opens");
             segment.execute("VACUUM INTO ?1", [new.to_str()]).expect("copied");
             let form = rusqlite::Connection::open(&new).expect("it opens");
-            form.pragma_update(None, "user_version", 1).expect("it takes");
+            form.pragma_update(None, "user_version", 2).expect("it takes");
             main.execute("UPDATE receipt_segments SET file = 7 WHERE number = 1", []).expect("noted");
             std::fs::remove_file(&old).expect("removed");
         }

@@ -14,7 +14,7 @@ use intent_gateway_domain::order::name::of_anything;
 use intent_gateway_domain::store::StoreError;
 
 use super::forgetting::{GIVE_COPY_UP, give_way};
-use super::{KnownSegment, NEXT_NUMBER, first_number, kept, partitions};
+use super::{INSERT_DICTIONARY, KnownSegment, NEXT_NUMBER, first_number, kept, partitions};
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
 use crate::evidence::{read_bookable_until, receipt_columns};
@@ -26,12 +26,16 @@ use crate::value::{Column, Row, Value};
 const LOOKED_AT_ONCE: u32 = 200;
 /// Receipts that are copied in one go. Who keeps receipts waits for so many on SQLite.
 const COPIED_AT_ONCE: usize = 50;
+/// Dictionaries that are copied in one go.
+const DICTIONARIES_AT_ONCE: u32 = 8;
 /// How often a copy tries to take its place, in the face of others who read and write.
 const SWAP_TRIES: u32 = 10;
 
-const PAGE_OF_FILE: &str = "SELECT number, id, request_id, intent, at_ms, body FROM receipts WHERE number > $1 \
+const PAGE_OF_FILE: &str = "SELECT number, id, request_id, intent, at_ms, body, \
+                            (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = dictionary) FROM receipts WHERE number > $1 \
                             ORDER BY number LIMIT $2";
-const PAGE_OF_TABLE: &str = "SELECT number, id, request_id, intent, at_ms, body FROM segment_receipts WHERE number > $1 \
+const PAGE_OF_TABLE: &str = "SELECT number, id, request_id, intent, at_ms, body, \
+                            (SELECT bytes FROM receipt_dictionaries AS known WHERE known.number = dictionary) FROM segment_receipts WHERE number > $1 \
                              AND number < $3 ORDER BY number LIMIT $2";
 
 /// What points to a receipt: an order, by the request or by the receipt, a finding, a fault of a contract. Entries of the ledger
@@ -71,13 +75,15 @@ const PARTS: &str = concat!("SELECT ", receipt_columns::part_columns!(), " FROM 
 const INSERT_RECEIPT: &str = concat!(
     "INSERT INTO receipts (",
     receipt_columns::columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 );
 const INSERT_PART: &str = concat!(
     "INSERT INTO receipt_parts (",
     receipt_columns::part_columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 );
+/// From one on, so that a copy has those of its receipts; there are few.
+const DICTIONARIES: &str = "SELECT number, bytes FROM receipt_dictionaries WHERE number > $1 ORDER BY number LIMIT $2";
 
 /// What thinning has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -194,6 +200,9 @@ impl SqlStore {
         plan: &Plan,
         look: Look<'_>,
     ) -> Result<bool, EngineError> {
+        if let Engine::Sqlite(_) = &self.engine {
+            self.copy_dictionaries(known.file, copy).await?;
+        }
         for receipts in plan.staying.chunks(COPIED_AT_ONCE) {
             let begun = Instant::now();
             match &self.engine {
@@ -300,6 +309,23 @@ impl SqlStore {
         }
     }
 
+    /// Copies all dictionaries of a file: which of them the receipts need that stay is not known before these are looked at.
+    async fn copy_dictionaries(&self, from: u64, to: u64) -> Result<(), EngineError> {
+        let gone = || EngineError::failed("a file of receipts is gone");
+        let files = self.receipts.files()?;
+        let mut last = Value::from(0_u32);
+        loop {
+            let after = [last.clone(), DICTIONARIES_AT_ONCE.into()];
+            let read = move |tx: &Batch<'_>| tx.query(DICTIONARIES, &after);
+            let rows = files.read(move |segments| segments.on(from, read)).await?.ok_or_else(gone)?;
+            let Some(row) = rows.last() else { return Ok(()) };
+            last = Value::number(row.number(0)?)?;
+            let write =
+                move |tx: &Batch<'_>| rows.iter().try_for_each(|row| tx.execute(INSERT_DICTIONARY, &row.0).map(drop));
+            files.write(move |segments| segments.on(to, write)).await?.ok_or_else(gone)?;
+        }
+    }
+
     async fn copy_between_files(&self, from: u64, to: u64, receipts: &[u64]) -> Result<(), EngineError> {
         let gone = || EngineError::failed("a file of receipts is gone");
         let numbers = receipts.iter().map(|number| Value::number(*number)).collect::<Result<Vec<_>, _>>()?;
@@ -379,7 +405,7 @@ async fn note_copy(engine: &Sqlite) -> Result<u64, EngineError> {
 /// has nothing to be read, and says that it was erased.
 fn stays(row: &Row, is_pointed_to: bool, look: Look<'_>) -> Result<bool, EngineError> {
     let (body, request_id, kept) = (row.bytes(5)?, row.text(2)?, row.time(4)?.min(look.ended));
-    let is_bookable = match read_bookable_until(body) {
+    let is_bookable = match read_bookable_until(body, row.bytes_if_any(6)?) {
         Ok(until) => until.is_none_or(|until| until > look.now),
         Err(_) => return Ok(true),
     };

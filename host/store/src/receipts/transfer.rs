@@ -52,7 +52,7 @@ impl SqlStore {
         values.push(table.rows_at_once.into());
         let read = move |segments: &mut OpenSegments, file| segments.on(file, |tx| tx.query(page, &values));
         let mut rows = self.ask_segment(segment, read).await?.unwrap_or_default();
-        // The first column of either table is the receipt's number.
+        // The first column of each table is the receipt's number, or that of the receipt which has made the dictionary.
         rows.retain(|row| row.number(0).is_ok_and(|number| number <= last));
         table.advance(rows, after)
     }

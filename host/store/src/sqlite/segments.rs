@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
 use super::turn::Turn;
@@ -36,8 +36,10 @@ const WAITING_MAX: usize = 64;
 const OPEN_MAX: usize = 33;
 /// The cache of pages of one connection, KiB: a look-up reads a few, and the system keeps the rest.
 const CACHE_KIB: i64 = 512;
-/// What a file's tables are called, as `user_version` says it.
-const FORM: i64 = 1;
+/// The form of a file's tables, as `user_version` says it.
+const FORM: i64 = 2;
+/// What brings a file of the first form to the second. It is done once, by whoever opens the file first.
+const SECOND_FORM: &str = include_str!("../../migrations/segment-2.sqlite.sql");
 const TABLES: &str = include_str!("../../migrations/segment.sqlite.sql");
 /// How the name of a file ends while it is made.
 const UNFINISHED: &str = "unfinished";
@@ -334,6 +336,9 @@ impl OpenSegments {
                 false => open::open_to_read(&path, self.busy_max),
             };
             let connection = connection.map_err(cannot_open)?;
+            if form(&connection)? == 1 {
+                renew(&path, self.busy_max)?;
+            }
             check(&connection)?;
             // Those that were made first are asked for least.
             while self.open.len() >= OPEN_MAX {
@@ -348,8 +353,29 @@ impl OpenSegments {
 fn check(connection: &Connection) -> Result<(), EngineError> {
     let unreadable = |error| EngineError::because("a file of receipts cannot be read", error);
     connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(unreadable)?;
-    let form: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(unreadable)?;
-    if form == FORM { Ok(()) } else { Err(EngineError::failed("a file of receipts is of another gateway's form")) }
+    if form(connection)? == FORM {
+        Ok(())
+    } else {
+        Err(EngineError::failed("a file of receipts is of another gateway's form"))
+    }
+}
+
+fn form(connection: &Connection) -> Result<i64, EngineError> {
+    let form = connection.pragma_query_value(None, "user_version", |row| row.get(0));
+    form.map_err(|error| EngineError::because("a file of receipts cannot be read", error))
+}
+
+/// Brings a file from the first form to the second, unless somebody else has done it meanwhile.
+fn renew(path: &Path, busy_max: Duration) -> Result<(), EngineError> {
+    let mut connection = open::open(path, busy_max).map_err(cannot_open)?;
+    let mut renew = || {
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if tx.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? == 1 {
+            tx.execute_batch(SECOND_FORM)?;
+        }
+        tx.commit()
+    };
+    renew().map_err(|error| EngineError::because("a file of receipts cannot be brought to its second form", error))
 }
 
 fn cannot_open(error: OpenError) -> EngineError {

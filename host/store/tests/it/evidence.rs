@@ -565,7 +565,7 @@ async fn a_backup_holds_the_evidence(database: Database) {
     }
     let text = std::fs::read_to_string(&file).unwrap();
     let at = text.find("\"receipts\",\"row\":").expect("a row of a receipt");
-    let damaged = format!("{}{}", &text[..at], text[at..].replacen("\"]}", "!\"]}", 1));
+    let damaged = format!("{}{}", &text[..at], text[at..].replacen("rank_", "RANK_", 1));
     let bad = folder.path().join("damaged");
     std::fs::write(&bad, damaged).unwrap();
     let refused = Database::sqlite().open().await.restore(&bad, RESTORED).await;

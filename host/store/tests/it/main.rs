@@ -17,6 +17,7 @@ mod installation;
 mod ledger;
 mod mail;
 mod opening;
+mod packing;
 mod power_loss;
 mod records;
 mod reseal;

@@ -102,6 +102,14 @@ impl Database {
         connection.execute_batch(sql).map_err(|error| error.to_string())
     }
 
+    /// What the newest segment says to a question, asked behind the store's back: the last column of each row.
+    pub(crate) async fn lines_of_receipts(&self, sql: &str) -> Vec<String> {
+        match self.segment_files().pop() {
+            Some(newest) => lines_of_file(&newest, sql),
+            None => self.lines(&sql.replace("receipt_parts", "segment_receipt_parts")).await,
+        }
+    }
+
     /// Begins to write, as another process, and does not end before it is dropped.
     pub(crate) async fn hold_writers(&self) -> HeldWriters {
         match &self.engine {
@@ -157,6 +165,8 @@ impl Database {
              DROP TABLE rollout_evidence; \
              DROP INDEX contract_faults_by_request; DROP TABLE installation; DROP TABLE shared_back_offs; DROP TABLE shared_calls; DROP TABLE duty_leases; \
              DROP TABLE gateway_leases; {segments}DROP TABLE receipt_segments; \
+             ALTER TABLE receipts DROP COLUMN dictionary; ALTER TABLE receipt_parts DROP COLUMN dictionary; \
+             DROP TABLE receipt_dictionaries; \
              DELETE FROM counters WHERE name = 'receipt_segments';"
         )
     }
@@ -164,13 +174,7 @@ impl Database {
     /// What the database says to a question, asked behind the store's back: the last column of each row.
     pub(crate) async fn lines(&self, sql: &str) -> Vec<String> {
         match &self.engine {
-            Engine::Sqlite { path, .. } => {
-                let connection = rusqlite::Connection::open(path).expect("the file opens");
-                let mut statement = connection.prepare(sql).expect("it is understood");
-                let last = statement.column_count() - 1;
-                let rows = statement.query_map([], |row| row.get(last)).expect("it is asked");
-                rows.map(|row| row.expect("a text")).collect()
-            }
+            Engine::Sqlite { path, .. } => lines_of_file(path, sql),
             Engine::Postgres { url } => {
                 let (client, connection) =
                     tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("a connection");
@@ -346,6 +350,14 @@ macro_rules! on_both_engines {
 pub(crate) use on_both_engines;
 
 /// A record that is not kept yet.
+fn lines_of_file(path: &std::path::Path, sql: &str) -> Vec<String> {
+    let connection = rusqlite::Connection::open(path).expect("the file opens");
+    let mut statement = connection.prepare(sql).expect("it is understood");
+    let last = statement.column_count() - 1;
+    let rows = statement.query_map([], |row| row.get(last)).expect("it is asked");
+    rows.map(|row| row.expect("a text")).collect()
+}
+
 pub(crate) fn record(key: &str) -> Document {
     Document {
         key: key.to_owned(),

@@ -1,0 +1,1 @@
+-- Those of a segment lie in its file (segment.sqlite.sql); this table stays empty.
