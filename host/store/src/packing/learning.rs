@@ -178,17 +178,19 @@ impl ReceiptPacker<'_> {
     /// Learns from a receipt, if there is something to be learned.
     fn prepare(&mut self, subject: &Subject, sample: impl FnOnce() -> Sample) {
         let has_room = self.packer.waiting < WAITING_MAX && self.packer.held < HELD_MAX_BYTES;
-        let user = self.user.map(str::to_owned);
+        let user = || self.user.map(str::to_owned);
         let learned = match self.packer.subjects.get(subject) {
             Some(Learned::Nothing) => return,
             Some(Learned::Known(dictionary)) if !dictionary.is_outdated() => return,
             None | Some(Learned::Known(_)) if !has_room => return,
             None | Some(Learned::Known(_)) => {
                 let marks = marks(&self.packer.hasher, &sample().common);
-                Learned::First { user, marks, tries: 0 }
+                Learned::First { user: user(), marks, tries: 0 }
             }
             // A receipt makes one dictionary, for that has its number.
-            Some(Learned::First { user: first, .. }) if self.made.is_some() || (first.is_some() && *first == user) => {
+            Some(Learned::First { user: first, .. })
+                if self.made.is_some() || (first.is_some() && first.as_deref() == self.user) =>
+            {
                 return;
             }
             Some(Learned::First { marks: first, tries, .. }) => {
@@ -205,7 +207,7 @@ impl ReceiptPacker<'_> {
                         Learned::Known(Dictionary { number, prepared, bytes: length, texts: 0, written: 0 })
                     }
                     TRIES_MAX => Learned::Nothing,
-                    tries => Learned::First { user, marks: marks(&self.packer.hasher, &common), tries },
+                    tries => Learned::First { user: user(), marks: marks(&self.packer.hasher, &common), tries },
                 }
             }
         };

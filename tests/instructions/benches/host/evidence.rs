@@ -8,4 +8,4 @@ mod keepable;
 mod receipt;
 
 use keepable::{keepable_name, time};
-pub(crate) use receipt::{ReceiptRows, rows};
+pub(crate) use receipt::{PackedRows, rows};

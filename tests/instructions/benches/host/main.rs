@@ -9,6 +9,9 @@
 mod error;
 #[expect(dead_code, unused_imports, unused_macros, reason = "likewise")]
 mod evidence;
+#[expect(dead_code, unused_imports, reason = "likewise")]
+#[path = "../../../../host/store/src/packing/mod.rs"]
+mod packing;
 #[expect(dead_code, reason = "likewise")]
 #[path = "../../../../host/store/src/value.rs"]
 mod value;
@@ -35,7 +38,8 @@ use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::samples::{AC_SERVICE, MOTOR_INSURANCE, OPTIONS, Sample, YOGA_CLASS};
 use intent_gateway_testing::users::{asker, user};
 
-use crate::evidence::{ReceiptRows, rows};
+use crate::evidence::{PackedRows, rows};
+use crate::packing::Packer;
 use crate::world::World;
 
 /// What a partner answered.
@@ -97,7 +101,7 @@ fn unsealed(sample: Sample) -> Unsealed {
         option_id: format!("option-{number}"),
         number: u32::try_from(number).expect("there are few"),
         receipt: Some("rank_0f1e2d3c4b5a69788796a5b4".to_owned()),
-        asker: Some(asker.clone()),
+        asker: Some(asker),
         result_token: Some("bench".to_owned()),
         expires_at_ms: Timestamp::from_ms(4_070_908_800_000),
         answered_at_ms: Some(Timestamp::from_ms(1_777_939_200_000)),
@@ -166,26 +170,33 @@ fn answer(found: SearchOutcome) -> (SearchOutcome, Vec<u8>) {
     (found, bytes)
 }
 
-/// The receipt of a search, and whose it is.
-fn kept(sample: Sample) -> (Receipt, Mark) {
+/// The receipt of a search, and what packs it: two users have asked the same before, so there are dictionaries.
+fn kept(sample: Sample) -> (Receipt, Mark, Packer) {
     let world = searching(sample);
     world.search();
-    let kept = (world.journal.only_receipt(), ranking_mark(&vault(), &user("user-1")));
-    pack_receipt(kept.clone());
-    kept
+    let receipt = world.journal.only_receipt();
+    let mut packer = Packer::new();
+    packer.begin(1);
+    let mark = |number| ranking_mark(&vault(), &user(&format!("user-{number}")));
+    for number in 1..=4 {
+        pack_receipt(receipt.clone(), &mark(number), &mut packer, number);
+    }
+    (receipt, mark(5), packer)
 }
 
-fn pack_receipt((receipt, user): (Receipt, Mark)) -> ReceiptRows {
-    rows(receipt, Some(&user)).expect("it is packed")
+fn pack_receipt(receipt: Receipt, user: &Mark, packer: &mut Packer, number: u64) -> PackedRows {
+    let rows = rows(receipt, Some(user)).expect("it can be kept");
+    rows.pack(packer, number).expect("it is packed")
 }
 
-// The rows of a receipt, compressed, as the store keeps them.
+// The rows of a receipt, packed, as the store keeps them.
 #[library_benchmark]
 #[bench::ac_service(args = (AC_SERVICE), setup = kept)]
 #[bench::motor_insurance(args = (MOTOR_INSURANCE), setup = kept)]
 #[bench::yoga_class(args = (YOGA_CLASS), setup = kept)]
-fn receipt(kept: (Receipt, Mark)) -> ReceiptRows {
-    pack_receipt(black_box(kept))
+fn receipt((receipt, user, mut packer): (Receipt, Mark, Packer)) -> (PackedRows, Packer) {
+    let packed = pack_receipt(black_box(receipt), &user, &mut packer, 5);
+    (packed, packer)
 }
 
 /// A gateway in which an option was found, and the option's reference.
