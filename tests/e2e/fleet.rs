@@ -2,6 +2,7 @@
 //! die, are frozen and wake up.
 #![expect(clippy::print_stderr, reason = "the stores and the figures are for whoever asks with --nocapture")]
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -276,4 +277,34 @@ async fn a_partner_that_asks_one_gateway_to_slow_down_is_left_alone_by_the_other
     let found = search(&other, None).await;
     assert_eq!(found["partners"][0]["code"], "BACKED_OFF", "{found}");
     assert_eq!(partner.calls(), 2, "it was not called again");
+}
+
+/// Times from a change of the catalogue until it served, of all gateways together: how many took so many milliseconds at most.
+#[derive(Default)]
+pub(crate) struct FlipTimes(BTreeMap<u64, u64>);
+
+impl FlipTimes {
+    /// Adds what a gateway has counted since it was started.
+    pub(crate) async fn add(&mut self, gateway: &Gateway) {
+        let told = metrics(gateway).await;
+        for line in told.lines() {
+            let Some(line) = line.strip_prefix("intent_gateway_contract_flip_seconds_bucket") else { continue };
+            let bound = line.split("le=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a bound");
+            let seconds: f64 = bound.parse().expect("a number");
+            let count: u64 = line.rsplit(' ').next().and_then(|count| count.parse().ok()).expect("a count");
+            *self.0.entry((seconds * 1_000.0).round() as u64).or_default() += count;
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.values().copied().max().unwrap_or_default()
+    }
+
+    pub(crate) fn print(&self) {
+        eprintln!("flips: {}", self.count());
+        for (bound, count) in self.0.iter().filter(|(bound, _)| **bound < u64::MAX) {
+            eprintln!("  within {bound} ms: {count}");
+        }
+    }
 }

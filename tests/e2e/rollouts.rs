@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use test_servers::soak;
 
 use crate::catalogue::{component, gateway, serves};
-use crate::fleet::{all_know, metrics, postgres, sqlite};
+use crate::fleet::{FlipTimes, all_know, metrics, postgres, sqlite};
 use crate::harness::{Gateway, ac_contract, eventually, request, safety_first_contract};
 use crate::scripted::Scripted;
 use crate::search::honest_slots;
@@ -316,6 +316,7 @@ async fn rollouts_under_load_fail_no_search_while_gateways_die_and_start() {
     let policy = json!({"stages": [stage(0), stage(50)], "bounds": bounds});
     let versions = [("1.0.0", live.as_str()), ("1.0.1", candidate.as_str())];
     let (mut at, mut draws) = (0, Draws::seeded(20));
+    let mut flips = FlipTimes::default();
     let [short, long] = ACTS;
     for number in 0..soak::choose(short, long) {
         let ((now, _), (next, digest)) = (versions[at], versions[1 - at]);
@@ -324,7 +325,10 @@ async fn rollouts_under_load_fail_no_search_while_gateways_die_and_start() {
             let at = (draws.draw() * all.len() as f64) as usize;
             all.remove(at)
         });
-        killed.iter().for_each(|gateway| gateway.server.kill());
+        if let Some(gateway) = &killed {
+            flips.add(gateway).await;
+            gateway.server.kill();
+        }
         // In each run one is revoked.
         let becomes_live = match if number == 2 { 3 } else { (draws.draw() * 4.0) as usize } {
             3 => {
@@ -359,4 +363,10 @@ async fn rollouts_under_load_fail_no_search_while_gateways_die_and_start() {
     }
     let searches = fleet.searches.load(Ordering::Relaxed);
     assert!(searches > 100, "{searches}");
+    let left = fleet.gateways.read().expect("no test panics in it").clone();
+    for gateway in &left {
+        flips.add(gateway).await;
+    }
+    flips.print();
+    assert!(flips.count() > 0, "none was counted");
 }
