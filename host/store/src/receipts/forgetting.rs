@@ -108,7 +108,8 @@ impl SqlStore {
             let (number, file) = (row.number(0)?, row.number(1)?);
             let is_gone = match &self.engine {
                 Engine::Sqlite(_) => {
-                    self.receipts.files()?.write(move |segments| segments.remove(file)).await.map(|()| true)?
+                    self.receipts.files()?.remove_slowly(file).await?;
+                    true
                 }
                 Engine::Postgres(engine) => {
                     let is_gone = partitions::remove(engine, file).await?;

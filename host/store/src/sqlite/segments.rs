@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
@@ -41,8 +41,12 @@ const FORM: i64 = 2;
 /// What brings a file of the first form to the second. It is done once, by whoever opens the file first.
 const SECOND_FORM: &str = include_str!("../../migrations/segment-2.sqlite.sql");
 const TABLES: &str = include_str!("../../migrations/segment.sqlite.sql");
-/// How the name of a file ends while it is made.
+/// How the name of a file ends while it is made, and while it is removed.
 const UNFINISHED: &str = "unfinished";
+const GOING: &str = "going";
+/// How much of a file is given back to the disk at once, and the pause after it at least.
+const PIECE_BYTES: u64 = 4 * 1024 * 1024;
+const PAUSE_MIN: Duration = Duration::from_millis(2);
 const TOO_LATE: &str = "the files of receipts were not got to in time";
 
 type Job = Box<dyn FnOnce(&mut OpenSegments) + Send>;
@@ -136,6 +140,18 @@ impl SegmentFiles {
     ) -> Result<T, EngineError> {
         let idlest = self.readers.iter().min_by_key(|reader| reader.given.load(Ordering::Relaxed));
         self.hand(idlest.ok_or_else(stopped)?, work).await
+    }
+
+    /// Removes the file of a segment, if it is there, so that others who write hardly feel it. Cut off, it is gone for everybody, and
+    /// whoever removes it again goes on.
+    pub(crate) async fn remove_slowly(&self, number: u64) -> Result<(), EngineError> {
+        self.write(move |segments| segments.put_aside(number)).await?;
+        let aside = self.path(number).with_extension(GOING);
+        let removed = tokio::task::spawn_blocking(move || remove_in_pieces(&aside)).await;
+        removed
+            .map_err(|error| EngineError::because("a file of receipts was not removed", error))?
+            .map_err(cannot_remove)?;
+        self.write(|segments| segments.sync()).await
     }
 
     /// Has every thread close the files of segments that are not kept any more: a file that is removed takes its room until
@@ -303,14 +319,35 @@ impl OpenSegments {
 
     /// Removes the file of a segment, if it is there.
     pub(crate) fn remove(&mut self, number: u64) -> Result<(), EngineError> {
+        self.put_aside(number)?;
+        remove_all(&self.path_aside(number)).map_err(cannot_remove)?;
+        self.sync()
+    }
+
+    /// Takes the file of a segment from everybody, if it is there: it has another name then, under which it goes piece by piece
+    /// ([`SegmentFiles::remove_slowly`]), for to remove a large file at once keeps others from the disk.
+    fn put_aside(&mut self, number: u64) -> Result<(), EngineError> {
         self.open.remove(&number);
         let _nobody_works = self.removing.write().unwrap_or_else(PoisonError::into_inner);
-        let failed = |cause| EngineError::because("a file of receipts cannot be removed", cause);
-        remove_all(&path(&self.folder, number)).map_err(failed)?;
-        // Gone for good, before the database forgets that it was there: nobody would remove it a second time.
+        let path = path(&self.folder, number);
+        match std::fs::rename(&path, self.path_aside(number)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot_remove(error)),
+            _ => {}
+        }
+        // With the log, which belongs to the name.
+        remove_all(&path).map_err(cannot_remove)?;
+        self.sync()
+    }
+
+    fn path_aside(&self, number: u64) -> PathBuf {
+        path(&self.folder, number).with_extension(GOING)
+    }
+
+    /// Gone for good, before the database forgets that it was there: nobody would remove it a second time.
+    fn sync(&self) -> Result<(), EngineError> {
         match File::open(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            folder => folder.and_then(|folder| folder.sync_all()).map_err(failed),
+            folder => folder.and_then(|folder| folder.sync_all()).map_err(cannot_remove),
         }
     }
 
@@ -376,6 +413,30 @@ fn renew(path: &Path, busy_max: Duration) -> Result<(), EngineError> {
         tx.commit()
     };
     renew().map_err(|error| EngineError::because("a file of receipts cannot be brought to its second form", error))
+}
+
+fn cannot_remove(cause: std::io::Error) -> EngineError {
+    EngineError::because("a file of receipts cannot be removed", cause)
+}
+
+/// Makes a file shorter, a piece at a time, until nothing is left, and removes it.
+fn remove_in_pieces(path: &Path) -> std::io::Result<()> {
+    let file = match File::options().write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    let mut left = file.metadata()?.len();
+    while left > 0 {
+        let begun = Instant::now();
+        left = left.saturating_sub(PIECE_BYTES);
+        file.set_len(left)?;
+        std::thread::sleep(begun.elapsed().max(PAUSE_MIN));
+    }
+    match std::fs::remove_file(path) {
+        // Another process was at it as well.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 fn cannot_open(error: OpenError) -> EngineError {
