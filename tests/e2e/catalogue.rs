@@ -1,6 +1,5 @@
 //! One catalogue of contracts for all gateways of a store: what is loaded at one serves at all of them, and goes live when every
 //! gateway has it ready.
-#![expect(clippy::print_stderr, reason = "the figures are for whoever asks with --nocapture")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
