@@ -44,6 +44,23 @@ fn traces<'a>(folder: &Path, texts: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
+/// A piece of each packed body of the receipts in a segment, of one page of the file.
+fn packed_bodies(segment: &Path) -> Vec<Vec<u8>> {
+    let file = rusqlite::Connection::open(segment).expect("it opens");
+    let mut bodies = file.prepare("SELECT SUBSTR(body, 17, 64) FROM receipts").expect("it is understood");
+    let found = bodies.query_map([], |row| row.get(0)).expect("it is asked");
+    found.map(|body| body.expect("bytes")).collect()
+}
+
+/// Whether bytes stand in any file of a folder or below.
+fn holds(folder: &Path, bytes: &[u8]) -> bool {
+    let mut paths = std::fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable").path());
+    paths.any(|path| match path.is_dir() {
+        true => holds(&path, bytes),
+        false => std::fs::read(&path).expect("readable").windows(bytes.len()).any(|window| window == bytes),
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_is_erased_and_the_order_is_still_charged_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -65,7 +82,12 @@ async fn a_user_is_erased_and_the_order_is_still_charged_once() {
 
     let (_, exported) = user(&gateway, &["export"]);
     let state = gateway.folder.path().join("state");
-    assert_eq!(traces(&state.join("gateway-receipts"), &[SAID]), [SAID], "it is in the receipt, and that in a segment");
+    // It is in the receipt, and that in a segment, where it is compressed: so the packed bytes are looked for.
+    let segment = state.join("gateway-receipts/00000001.db");
+    let packed = packed_bodies(&segment);
+    assert!(packed.len() == 1 && packed.iter().all(|body| holds(&state, body)), "they are in the file or its log");
+    let kept_receipt = gateway.admin_get(&format!("/receipts/{}", found["receipt"].as_str().expect("one"))).await;
+    assert!(kept_receipt.to_string().contains(SAID), "{kept_receipt}");
     assert_eq!(exported["orders"][0]["order"], booked.body["order"]["id"], "{exported}");
     assert_eq!(exported["receipts"][0]["receipt"], found["receipt"]);
     assert!(!user(&gateway, &["erase"]).0, "it asks for --yes");
@@ -103,4 +125,5 @@ async fn a_user_is_erased_and_the_order_is_still_charged_once() {
         .expect("it runs");
     assert!(compact.status.success(), "{}", String::from_utf8_lossy(&compact.stderr));
     assert_eq!(traces(folder.path(), &[SAID, "user-17", PHONE]), Vec::<&str>::new());
+    assert!(packed.iter().all(|body| !holds(folder.path(), body)));
 }
