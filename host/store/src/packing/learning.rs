@@ -9,7 +9,7 @@ use std::hash::RandomState;
 
 use zstd_safe::{CCtx, CDict};
 
-use super::samples::{marked, marks};
+use super::samples::{keep_marked, marks};
 use super::{LEVEL, pack};
 use crate::error::EngineError;
 
@@ -195,7 +195,7 @@ impl ReceiptPacker<'_> {
             }
             Some(Learned::First { marks: first, tries, .. }) => {
                 let Sample { fixed, common } = sample();
-                let shared = marked(&self.packer.hasher, &common, first);
+                let shared = keep_marked(&self.packer.hasher, &common, first);
                 let mut bytes = fixed;
                 bytes.extend(shared);
                 bytes.truncate(DICTIONARY_MAX_BYTES);

@@ -38,7 +38,7 @@ fn pack(context: &mut CCtx<'static>, text: &[u8], dictionary: Option<&CDict<'sta
         Some(dictionary) => context.compress_using_cdict(&mut packed, text, dictionary),
         None => context.compress(&mut packed, text, LEVEL),
     };
-    known(done)?;
+    check_done(done)?;
     packed.extend_from_slice(&crc32fast::hash(text).to_le_bytes());
     packed.shrink_to_fit();
     Ok(packed)
@@ -55,14 +55,14 @@ pub(crate) fn unpack(body: &[u8], dictionary: &[u8], max: usize) -> Result<Vec<u
     let size = usize::try_from(size).ok().filter(|size| *size <= max);
     let size = size.ok_or_else(|| EngineError::failed("a body claims to be larger than any that was kept"))?;
     let mut text = Vec::with_capacity(size);
-    known(READING.with_borrow_mut(|context| context.decompress_using_dict(&mut text, frame, dictionary)))?;
+    check_done(READING.with_borrow_mut(|context| context.decompress_using_dict(&mut text, frame, dictionary)))?;
     if text.len() != size || crc32fast::hash(&text) != u32::from_le_bytes(*sum) {
         return Err(damaged());
     }
     Ok(text)
 }
 
-fn known(done: SafeResult) -> Result<(), EngineError> {
+fn check_done(done: SafeResult) -> Result<(), EngineError> {
     done.map(drop)
         .map_err(|code| EngineError::because("a body cannot be packed or unpacked", zstd_safe::get_error_name(code)))
 }

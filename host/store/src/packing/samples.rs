@@ -20,7 +20,7 @@ pub(super) fn marks(hasher: &RandomState, text: &[u8]) -> HashSet<u64> {
 }
 
 /// The fragments of a text that have one of the marks, in their order.
-pub(super) fn marked(hasher: &RandomState, text: &[u8], marks: &HashSet<u64>) -> Vec<u8> {
+pub(super) fn keep_marked(hasher: &RandomState, text: &[u8], marks: &HashSet<u64>) -> Vec<u8> {
     fragments(text).filter(|fragment| marks.contains(&hasher.hash_one(*fragment))).flatten().copied().collect()
 }
 
@@ -84,7 +84,7 @@ mod tests {
     fn marked_fragments_come_in_their_order() {
         let hasher = RandomState::new();
         let marks = marks(&hasher, b"a,b,c,last");
-        assert_eq!(marked(&hasher, b"x,c,a,y,a,last", &marks), b"c,a,a,last");
-        assert_eq!(marked(&hasher, b"", &marks), b"");
+        assert_eq!(keep_marked(&hasher, b"x,c,a,y,a,last", &marks), b"c,a,a,last");
+        assert_eq!(keep_marked(&hasher, b"", &marks), b"");
     }
 }
