@@ -12,9 +12,10 @@ use intent_gateway_ledger::DeskError;
 use tokio_util::sync::CancellationToken;
 
 use crate::batching::{Queue, Rules};
-use crate::engine::{Engine, Tx};
+use crate::engine::{Engine, Session};
 use crate::error::EngineError;
 use crate::records::apply;
+use crate::sqlite::Batch;
 
 /// Changes of one transaction, at most. Others wait for the lock meanwhile.
 const BATCH_MAX: usize = 64;
@@ -76,10 +77,18 @@ const BATCH_FAILED: &str = "the batch of the change failed";
 #[error("{0}")]
 struct SharedError(#[source] Arc<StoreError>);
 
-/// Carries out a batch in one transaction.
+/// Carries out a batch in one transaction. On SQLite all of it is done on the thread that writes: handed over statement by
+/// statement, a change of ten would wake two threads twenty times.
 async fn carry_out(engine: &Engine, changes: Vec<Change>, keys: &ChainKeys) -> Result<Vec<Outcome>, StoreError> {
+    if let Engine::Sqlite(engine) = engine {
+        let keys = keys.clone();
+        let work = move |tx: &Batch<'_>| carry_out_on_thread(tx, &changes, &keys);
+        return engine.batch(work).await.map_err(EngineError::into_store);
+    }
     let mut tx = engine.write().await.map_err(EngineError::into_store)?;
-    match apply_all(&mut tx, changes, keys).await {
+    // One alone is rolled back with its transaction.
+    let guarded = changes.len() > 1;
+    match apply_all(&mut tx, changes, keys, guarded).await {
         Ok(outcomes) if outcomes.iter().any(Result::is_ok) => {
             tx.commit().await.map_err(EngineError::into_store)?;
             Ok(outcomes)
@@ -95,16 +104,36 @@ async fn carry_out(engine: &Engine, changes: Vec<Change>, keys: &ChainKeys) -> R
     }
 }
 
-async fn apply_all(tx: &mut Tx, changes: Vec<Change>, keys: &ChainKeys) -> Result<Vec<Outcome>, EngineError> {
-    // One alone is rolled back with its transaction.
-    let is_alone = changes.len() == 1;
+/// Carries out a batch on the thread that writes. Nearly always all of it holds, so savepoints, for which SQLite copies each page
+/// before it is changed, are only set when one did not, and the batch is carried out anew.
+fn carry_out_on_thread(tx: &Batch<'_>, changes: &[Change], keys: &ChainKeys) -> Result<Vec<Outcome>, EngineError> {
+    // Nothing on that thread is waited for, so it is done when it is first asked.
+    let apply = |guarded| {
+        let applied = apply_all(&mut &*tx, changes.to_vec(), keys, guarded).now_or_never();
+        applied.ok_or_else(|| EngineError::failed("a change waits for something"))?
+    };
+    let outcomes = apply(false)?;
+    if outcomes.iter().all(Result::is_ok) {
+        return Ok(outcomes);
+    }
+    tx.begin_anew()?;
+    if outcomes.len() == 1 { Ok(outcomes) } else { apply(true) }
+}
+
+/// Carries out change after change; `guarded` ones are undone each by itself where they do not hold.
+async fn apply_all(
+    tx: &mut impl Session,
+    changes: Vec<Change>,
+    keys: &ChainKeys,
+    guarded: bool,
+) -> Result<Vec<Outcome>, EngineError> {
     let mut outcomes = Vec::with_capacity(changes.len());
     for change in changes {
-        if !is_alone {
+        if guarded {
             tx.batch("SAVEPOINT change").await?;
         }
         let outcome = apply(tx, change, keys).await;
-        if !is_alone {
+        if guarded {
             tx.batch(if outcome.is_ok() { "RELEASE SAVEPOINT change" } else { UNDO }).await?;
         }
         outcomes.push(outcome);

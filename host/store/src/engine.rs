@@ -114,15 +114,22 @@ impl Engine {
             Self::Postgres(engine) => engine.migrate().await.map(Tx::from),
         }
     }
+}
 
-    /// Tells other processes that the counter of changes moved, where the engine can. It travels with the commit.
-    pub(crate) async fn notify(tx: &mut Tx) -> Result<(), EngineError> {
-        match tx {
-            // Other processes find out by looking.
-            Tx::Sqlite(_) => Ok(()),
-            Tx::Postgres(tx) => tx.notify().await,
-        }
-    }
+/// Statements of one transaction that is under way, wherever they are asked for: from a task, or on the thread that owns SQLite's
+/// connection, where none of them waits.
+pub(crate) trait Session {
+    /// Runs a statement; the number of rows that it changed.
+    async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError>;
+
+    /// Runs a statement; its rows.
+    async fn query(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError>;
+
+    /// Runs several statements without parameters.
+    async fn batch(&mut self, sql: &str) -> Result<(), EngineError>;
+
+    /// The transaction as PostgreSQL has it, for what that does in its own way; none on SQLite.
+    fn as_postgres(&mut self) -> Option<&mut PostgresTx>;
 }
 
 /// A transaction. Dropped without a commit, it is rolled back.
@@ -198,6 +205,27 @@ impl Tx {
         match self {
             Self::Sqlite(tx) => drop(tx),
             Self::Postgres(tx) => tx.rollback().await,
+        }
+    }
+}
+
+impl Session for Tx {
+    async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
+        Self::execute(self, sql, values).await
+    }
+
+    async fn query(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
+        Self::query(self, sql, values).await
+    }
+
+    async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {
+        Self::batch(self, sql).await
+    }
+
+    fn as_postgres(&mut self) -> Option<&mut PostgresTx> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(tx) => Some(tx),
         }
     }
 }

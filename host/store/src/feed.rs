@@ -12,7 +12,7 @@
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{Changed, ChangedDocument, Kind};
 
-use crate::engine::{Engine, Tx};
+use crate::engine::{Engine, Session, Tx};
 use crate::error::EngineError;
 use crate::postgres::PostgresTx;
 use crate::records::PAGE_MAX;
@@ -41,7 +41,7 @@ const RECOUNT: &str = "UPDATE counters SET value = (SELECT COALESCE(MAX(number),
                        WHERE name = 'record_changes'";
 
 /// Puts a record at the end of its feed.
-pub(crate) async fn tell(tx: &mut Tx, kind: Kind, key: String, feed: String) -> Result<(), EngineError> {
+pub(crate) async fn tell(tx: &mut impl Session, kind: Kind, key: String, feed: String) -> Result<(), EngineError> {
     let counted = tx.execute(COUNT, Vec::new()).await?;
     tx.execute(TELL, vec![kind.name().into(), key.into(), feed.into()]).await?;
     require_counter(counted)
@@ -73,7 +73,7 @@ fn require_counter(rows: u64) -> Result<(), EngineError> {
 }
 
 /// Takes a record out of its feed.
-pub(crate) async fn forget(tx: &mut Tx, kind: Kind, key: String) -> Result<(), EngineError> {
+pub(crate) async fn forget(tx: &mut impl Session, kind: Kind, key: String) -> Result<(), EngineError> {
     tx.execute(FORGET, vec![kind.name().into(), key.into()]).await.map(drop)
 }
 

@@ -18,7 +18,7 @@ use intent_gateway_domain::vault::Vault;
 
 use crate::chains::Chains;
 use crate::changes::Changes;
-use crate::engine::{Engine, Patience, Tx};
+use crate::engine::{Engine, Patience, Session, Tx};
 use crate::error::{BackupError, EngineError, OpenError};
 use crate::location::Location;
 use crate::receipts::{self, Receipts};
@@ -368,7 +368,7 @@ fn check(change: &Change) -> Result<(), StoreError> {
 }
 
 /// Carries out a change within a transaction; the counter, if the change is watched.
-pub(crate) async fn apply(tx: &mut Tx, change: Change, keys: &ChainKeys) -> Result<Option<u64>, StoreError> {
+pub(crate) async fn apply(tx: &mut impl Session, change: Change, keys: &ChainKeys) -> Result<Option<u64>, StoreError> {
     let watched = change.is_watched();
     let Change { writes, audit, mail } = change;
     for write in writes {
@@ -384,7 +384,7 @@ pub(crate) async fn apply(tx: &mut Tx, change: Change, keys: &ChainKeys) -> Resu
 }
 
 async fn add(
-    tx: &mut Tx,
+    tx: &mut impl Session,
     audit: Vec<AuditDraft>,
     mail: Vec<OutgoingMail>,
     watched: bool,

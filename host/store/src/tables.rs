@@ -7,7 +7,7 @@ use intent_gateway_domain::chain::{ChainKeys, Link, Linked as _};
 use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 
 use crate::chains;
-use crate::engine::{Engine, Tx};
+use crate::engine::{Engine, Session};
 use crate::error::EngineError;
 use crate::feed;
 use crate::value::{Column, Row, Value};
@@ -135,7 +135,7 @@ pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
 }
 
 /// Keeps a record at the revision after the expected one; false when it is at another.
-pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<bool, EngineError> {
+pub(crate) async fn put(tx: &mut impl Session, kind: Kind, document: Document) -> Result<bool, EngineError> {
     let Document { key, revision, lookup, status, body, names, feed } = document;
     let told = feed.map(|feed| (key.clone(), feed));
     let named = key.clone();
@@ -156,19 +156,17 @@ pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<b
 }
 
 /// Adds names of a record.
-async fn add_names(tx: &mut Tx, kind: Kind, key: &str, names: Vec<String>) -> Result<(), EngineError> {
+async fn add_names(tx: &mut impl Session, kind: Kind, key: &str, names: Vec<String>) -> Result<(), EngineError> {
     if names.is_empty() {
         return Ok(());
     }
-    match tx {
-        Tx::Postgres(tx) => {
-            tx.query_columns(ADD_NAMES_ON_POSTGRES, &Column::of_rows(rows_of_names(kind, key, names)?)?).await?;
-        }
-        tx => {
-            tx.execute(ADD_NAMES_ON_SQLITE, values_of_names(kind, key, &names)?).await?;
-        }
+    if let Some(tx) = tx.as_postgres() {
+        return tx
+            .query_columns(ADD_NAMES_ON_POSTGRES, &Column::of_rows(rows_of_names(kind, key, names)?)?)
+            .await
+            .map(drop);
     }
-    Ok(())
+    tx.execute(ADD_NAMES_ON_SQLITE, values_of_names(kind, key, &names)?).await.map(drop)
 }
 
 /// The values of [`ADD_NAMES_ON_SQLITE`].
@@ -185,7 +183,7 @@ pub(crate) fn rows_of_names(kind: Kind, key: &str, names: Vec<String>) -> Result
 }
 
 /// Removes a record; false when it is at another revision.
-pub(crate) async fn delete(tx: &mut Tx, kind: Kind, key: String, revision: u64) -> Result<bool, EngineError> {
+pub(crate) async fn delete(tx: &mut impl Session, kind: Kind, key: String, revision: u64) -> Result<bool, EngineError> {
     let revision = Value::number(revision)?;
     let rows = tx.execute(of(kind).delete, vec![key.as_str().into(), revision.clone()]).await?;
     if rows != 1 {
@@ -210,16 +208,23 @@ pub(crate) async fn changes(engine: &Engine) -> Result<u64, EngineError> {
 }
 
 /// Counts one more, and tells the others when the transaction commits.
-pub(crate) async fn count_change(tx: &mut Tx) -> Result<u64, EngineError> {
+pub(crate) async fn count_change(tx: &mut impl Session) -> Result<u64, EngineError> {
     let sql = "UPDATE counters SET value = value + 1 WHERE name = 'changes' RETURNING value";
     let rows = tx.query(sql, Vec::new()).await?;
     let count = rows.first().ok_or_else(|| EngineError::failed("the counter of changes is gone"))?.number(0)?;
-    Engine::notify(tx).await?;
+    // Other processes on SQLite find out by looking. It travels with the commit.
+    if let Some(tx) = tx.as_postgres() {
+        tx.notify().await?;
+    }
     Ok(count)
 }
 
 /// Appends entries to the log, each after the one before.
-pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>, keys: &ChainKeys) -> Result<(), EngineError> {
+pub(crate) async fn append_audit(
+    tx: &mut impl Session,
+    drafts: Vec<AuditDraft>,
+    keys: &ChainKeys,
+) -> Result<(), EngineError> {
     let keys = chains::require(keys)?;
     let last = tx.query(chains::last(ChainName::Audit), Vec::new()).await?;
     let (mut seq, Link { mut hash, .. }) = chains::head(last.first(), ChainName::Audit)?;
@@ -262,7 +267,7 @@ pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
 }
 
 /// Keeps a mail to be sent.
-pub(crate) async fn put_mail(tx: &mut Tx, mail: OutgoingMail) -> Result<(), EngineError> {
+pub(crate) async fn put_mail(tx: &mut impl Session, mail: OutgoingMail) -> Result<(), EngineError> {
     let OutgoingMail { id, sealed, not_before } = mail;
     let sql = "INSERT INTO mail (id, sealed, not_before_ms, tries) VALUES ($1, $2, $3, 0)";
     tx.execute(sql, vec![id.into(), sealed.into(), Value::time(not_before)?]).await.map(drop)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use test_servers::postgres::Postgres;
 
-use super::{Engine, Patience};
+use super::{Engine, Patience, Session as _};
 use crate::error::EngineError;
 use crate::location::Location;
 use crate::value::{Column, Value};
@@ -169,7 +169,7 @@ async fn announcements_are_heard_again_after_a_break() {
     heard(&mut listener).await;
     for _ in 0..3 {
         let mut tx = engine.write().await.unwrap();
-        Engine::notify(&mut tx).await.unwrap();
+        tx.as_postgres().expect("it is PostgreSQL").notify().await.unwrap();
         tx.commit().await.unwrap();
         heard(&mut listener).await;
     }
@@ -178,7 +178,7 @@ async fn announcements_are_heard_again_after_a_break() {
     heard(&mut listener).await;
     heard(&mut listener).await;
     let mut tx = engine.write().await.unwrap();
-    Engine::notify(&mut tx).await.unwrap();
+    tx.as_postgres().expect("it is PostgreSQL").notify().await.unwrap();
     tx.commit().await.unwrap();
     heard(&mut listener).await;
 }

@@ -13,7 +13,9 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use super::turn::Turn;
+use crate::engine::Session;
 use crate::error::{EngineError, OpenError};
+use crate::postgres::PostgresTx;
 use crate::value::{Row, Value};
 
 type Reply<T> = oneshot::Sender<Result<T, EngineError>>;
@@ -48,6 +50,14 @@ impl<'c> Batch<'c> {
         Self { connection }
     }
 
+    /// Gives up what was done so far, and begins once more.
+    pub(crate) fn begin_anew(&self) -> Result<(), EngineError> {
+        self.connection
+            .execute_batch("ROLLBACK")
+            .map_err(|error| fail("a transaction cannot be rolled back", error))?;
+        begin_on(self.connection, Begin::Immediate)
+    }
+
     /// Runs a statement; its rows.
     pub(crate) fn query<'v>(
         &self,
@@ -74,6 +84,26 @@ impl<'c> Batch<'c> {
             prepared.raw_execute()
         };
         run().map_err(|error| fail("a statement failed", error))
+    }
+}
+
+impl Session for &Batch<'_> {
+    async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
+        values.iter().try_for_each(Value::check)?;
+        execute(self.connection, &Statement { sql: sql.into(), values })
+    }
+
+    async fn query(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
+        values.iter().try_for_each(Value::check)?;
+        query(self.connection, &Statement { sql: sql.into(), values })
+    }
+
+    async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {
+        self.connection.execute_batch(sql).map_err(|error| fail("statements failed", error))
+    }
+
+    fn as_postgres(&mut self) -> Option<&mut PostgresTx> {
+        None
     }
 }
 
@@ -245,10 +275,19 @@ fn rows(prepared: &mut rusqlite::Statement<'_>) -> rusqlite::Result<Vec<Row>> {
     Ok(found)
 }
 
+/// The names of parameters; no statement has more.
+const NAMES: [&str; 32] = [
+    "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16", "$17",
+    "$18", "$19", "$20", "$21", "$22", "$23", "$24", "$25", "$26", "$27", "$28", "$29", "$30", "$31", "$32",
+];
+
 /// SQLite takes `$1` for a name, so parameters are bound by name.
 fn bind(prepared: &mut rusqlite::Statement<'_>, values: &[Value]) -> rusqlite::Result<()> {
-    for (at, value) in (1..).zip(values) {
-        let Some(index) = prepared.parameter_index(&format!("${at}"))? else { continue };
+    if values.len() > NAMES.len() {
+        return Err(rusqlite::Error::InvalidParameterCount(values.len(), NAMES.len()));
+    }
+    for (name, value) in NAMES.iter().zip(values) {
+        let Some(index) = prepared.parameter_index(name)? else { continue };
         bind_one(prepared, index, value)?;
     }
     Ok(())
