@@ -242,7 +242,7 @@ pub fn outcome(evaluation: &Evaluation) -> Digest {
     for ranked in &evaluation.ranked {
         let Axes { time, taste, budget, safety } = ranked.axes;
         let numbers = [ranked.total, time, taste, budget, safety, ranked.completeness].map(|score| score.to_bits());
-        digested.write(format_args!("ranked {} {numbers:?}", ranked.number));
+        digested.ranked(ranked.number, numbers);
         digested.text(&ranked.id);
         digested.text(ranked.card.get());
     }
@@ -272,16 +272,50 @@ impl Digested {
         self.hasher.update(text);
     }
 
+    /// `ranked NUMBER [A, B, ...]`, without the way through `fmt`: it is written for every option that is shown.
+    fn ranked(&mut self, number: u32, numbers: [u64; 6]) {
+        let mut digits = itoa::Buffer::new();
+        self.line.clear();
+        self.line.push_str("ranked ");
+        self.line.push_str(digits.format(number));
+        for (place, number) in numbers.into_iter().enumerate() {
+            self.line.push_str(if place == 0 { " [" } else { ", " });
+            self.line.push_str(digits.format(number));
+        }
+        self.line.push(']');
+        let line = std::mem::take(&mut self.line);
+        self.text(&line);
+        self.line = line;
+    }
+
     fn write(&mut self, parts: fmt::Arguments<'_>) {
         let mut line = std::mem::take(&mut self.line);
+        line.clear();
         // Writing to a String cannot fail.
         let _ = line.write_fmt(parts);
         self.text(&line);
-        line.clear();
         self.line = line;
     }
 
     fn violation(&mut self, Violation { pointer, code, message }: &Violation) {
         [pointer, code, message].into_iter().for_each(|part| self.text(part));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ranked_line_is_what_fmt_would_write() {
+        for (number, numbers) in
+            [(0, [0; 6]), (17, [u64::MAX, 1, 0.5_f64.to_bits(), 10, 99, 1_000]), (u32::MAX, [7; 6])]
+        {
+            let mut digested = Digested { hasher: Sha256::new(), line: "left over".to_owned() };
+            digested.ranked(number, numbers);
+            assert_eq!(digested.line, format!("ranked {number} {numbers:?}"));
+            digested.write(format_args!("dropped {number}"));
+            assert_eq!(digested.line, format!("dropped {number}"));
+        }
     }
 }

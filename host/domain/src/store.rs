@@ -297,6 +297,22 @@ impl Change {
     /// # Panics
     /// Never: records are made of strings, numbers and maps with string keys.
     pub fn put<R: Record>(&mut self, record: &Versioned<R>) {
+        let names = record.value.names();
+        self.put_under(record, names);
+    }
+
+    /// The same for a record whose state `before` was kept with all its names by who now changes it: those are not written again.
+    ///
+    /// # Panics
+    /// Never, likewise.
+    pub fn put_changed<R: Record>(&mut self, record: &Versioned<R>, before: &R) {
+        let known = before.names();
+        let mut names = record.value.names();
+        names.retain(|name| !known.contains(name));
+        self.put_under(record, names);
+    }
+
+    fn put_under<R: Record>(&mut self, record: &Versioned<R>, names: Vec<String>) {
         let Versioned { revision, value } = record;
         let body = serde_json::to_string(value).expect("records always serialise");
         let document = Document {
@@ -305,7 +321,7 @@ impl Change {
             lookup: value.lookup(),
             status: value.status().map(str::to_owned),
             body,
-            names: value.names(),
+            names,
             feed: value.feed(),
         };
         self.writes.push(Write::Put(R::KIND, document));

@@ -47,12 +47,14 @@ pub fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], NoEntrop
 /// Bytes as lower-case hexadecimal text.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    // Not by `format!`: dozens of digests are written for a booking.
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 0xf)]);
+    }
+    text
 }
 
 /// A secret under the master key: its key's identifier, nonce and ciphertext as text.
@@ -153,7 +155,7 @@ impl KeyId {
 
 impl fmt::Display for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

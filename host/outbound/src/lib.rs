@@ -12,7 +12,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::health::Health;
@@ -65,8 +65,10 @@ pub struct Policies {
 pub struct PreparedArguments {
     /// A JSON object.
     text: Box<str>,
-    /// Its digest as a value, where it stands for one and answers to it may be served again.
-    digest: Option<Digest>,
+    /// Whether answers to it may be served again.
+    is_kept: bool,
+    /// Its digest as a value, worked out for whoever asks first.
+    digest: OnceLock<Option<Digest>>,
 }
 
 impl PreparedArguments {
@@ -74,9 +76,21 @@ impl PreparedArguments {
     #[must_use]
     pub fn new(text: &str, tool: &Tool) -> Self {
         let is_kept = tool.cache_seconds.is_some_and(|seconds| seconds > 0);
-        // What cannot be read as one value may mean different things to different partners: it is asked each time.
-        let digest = is_kept.then(|| Arguments::read(text).ok().map(Arguments::digest)).flatten();
-        Self { text: text.into(), digest }
+        Self { text: text.into(), is_kept, digest: OnceLock::new() }
+    }
+
+    /// Arguments that nobody is served an earlier answer to.
+    fn of_this_time(text: Box<str>) -> Self {
+        Self { text, is_kept: false, digest: OnceLock::new() }
+    }
+
+    /// Its digest as a value, where it stands for one and answers to it may be served again. What cannot be read as one value may
+    /// mean different things to different partners: it is asked each time.
+    fn digest(&self) -> Option<Digest> {
+        if !self.is_kept {
+            return None;
+        }
+        *self.digest.get_or_init(|| Arguments::read(&self.text).ok().map(Arguments::digest))
     }
 }
 

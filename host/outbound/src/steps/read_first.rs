@@ -37,7 +37,7 @@ pub(super) async fn read_orders(write: &Outgoing<'_>, next: &dyn Step) -> Result
     };
     let text: Box<str> = prepared.arguments.get().into();
     let lookup = OrderLookup { tool: Arc::from(reader.name.as_str()), arguments: text.clone() };
-    let arguments = Arc::new(PreparedArguments { text, digest: None });
+    let arguments = Arc::new(PreparedArguments::of_this_time(text));
     let read = OutboundCall { tool: lookup.tool.clone(), arguments, ..OutboundCall::clone(call) };
     let outgoing = Outgoing { call: Arc::new(read), ..write.clone().unheard() };
     let Ok(answer) = next.call(outgoing).await else { return Ok(Orders::Unclear) };

@@ -45,7 +45,7 @@ impl Step for ServeKept {
 /// nobody's token or that of the one user who is part of the question, so nobody is answered with what another user's token
 /// showed.
 fn question(Outgoing { call, token, .. }: &Outgoing<'_>) -> Result<Option<Question>, CallFailure> {
-    let Some(arguments) = call.arguments.digest else { return Ok(None) };
+    let Some(arguments) = call.arguments.digest() else { return Ok(None) };
     let signed_in = token.as_ref().and(call.user.as_ref());
     Ok(Question::of(&call.partner.id, call.descriptor().intent.as_str(), call.tool()?, arguments, signed_in))
 }

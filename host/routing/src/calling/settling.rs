@@ -218,7 +218,8 @@ impl Caller {
                     ending.take(self, &mut kept.value);
                 }
                 if kept.value != before {
-                    change.put(&kept);
+                    // It was kept under its names when the call began.
+                    change.put_changed(&kept, &before);
                 }
                 standing = Some(OrderStanding::from(&kept.value));
             }
