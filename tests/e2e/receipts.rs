@@ -14,7 +14,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::replay::{Difference, replay};
-use intent_gateway_routing::search::{OpenRankings, Searcher};
+use intent_gateway_routing::search::{Searcher, ShownRankings};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
@@ -74,7 +74,7 @@ async fn ranked(package: &str) -> (Arc<LoadedContract>, Receipt) {
         clock,
         references: ReferenceSealer::new(&Secret::new("test key")),
         timeout: Duration::from_secs(5),
-        open_rankings: OpenRankings::default(),
+        shown_rankings: ShownRankings::default(),
         past_orders: None,
         rollouts: None,
     };

@@ -240,9 +240,9 @@ impl Journal for ShadowedJournal {
         self.journal.record(finding);
     }
 
-    fn keep(&self, receipt: Receipt, user: Option<&User>) {
+    fn keep_shared(&self, receipt: Arc<Receipt>, user: Option<&User>) {
         self.shadow.take(&receipt);
-        self.journal.keep(receipt, user);
+        self.journal.keep_shared(receipt, user);
     }
 
     fn receipt_fate(&self) -> ReceiptFate {

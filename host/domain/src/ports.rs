@@ -480,8 +480,13 @@ pub trait Journal: Send + Sync {
     /// Records a finding. Never waits; when more come than can be kept, some are counted and lost.
     fn record(&self, finding: Finding);
 
-    /// Records a receipt, likewise, under a mark of the user who asked.
-    fn keep(&self, receipt: Receipt, user: Option<&User>);
+    /// Records a receipt, likewise, under a mark of the user who asked. Who hands it in may hold it as well.
+    fn keep_shared(&self, receipt: Arc<Receipt>, user: Option<&User>);
+
+    /// The same for a receipt that nobody else holds.
+    fn keep(&self, receipt: Receipt, user: Option<&User>) {
+        self.keep_shared(Arc::new(receipt), user);
+    }
 
     /// What becomes of a receipt that is recorded now.
     fn receipt_fate(&self) -> ReceiptFate {

@@ -69,6 +69,8 @@ const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
 /// the store's, well within [`STALE_AFTER_MS`](intent_gateway_ledger::completion::keyring::STALE_AFTER_MS).
 const COMPARE_POLL: Duration = Duration::from_secs(2);
+/// How often it is looked whether the date of a connection has come; the store is asked only then.
+const ENDS_POLL: Duration = Duration::from_secs(2);
 /// How often gateways tell each other of partners that want to be left alone: twice this, and the store's time, is well within the second in
 /// which they must know.
 const BACK_OFF_POLL: Duration = Duration::from_millis(250);
@@ -197,8 +199,7 @@ impl Background {
         let follower = Follower {
             store: store.clone(),
             keys,
-            live: onboarding.live,
-            tests: onboarding.tests,
+            live: onboarding.live.clone(),
             strikes: onboarding.strikes.clone(),
             health: health.clone(),
         };
@@ -258,6 +259,10 @@ impl Background {
         });
         let postman = onboarding.postman;
         tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
+        let (live, tests) = (onboarding.live, onboarding.tests);
+        let work = DutyWork { duty: Duty::ConnectionEnds, every: ENDS_POLL, due: ROUTING_DUE };
+        tasks
+            .spawn_duty("connection ends", &duties, work, move |rounds| tell_ends(live.clone(), tests.clone(), rounds));
         let probes = onboarding.probes;
         let work = DutyWork { duty: Duty::Probes, every: PROBE_POLL, due: PROBES_DUE };
         tasks.spawn_duty("probes", &duties, work, move |rounds| probe(probes.clone(), rounds));
@@ -427,14 +432,13 @@ struct Follower {
     store: Arc<SqlStore>,
     keys: Arc<KeyRing>,
     live: Arc<LivePartners>,
-    tests: Arc<GoLiveTests>,
     strikes: Arc<StrikeDesk>,
     health: Arc<Health>,
 }
 
 impl Follower {
     async fn follow_once(&self, seen: &mut u64) -> Result<(), String> {
-        let Self { store, keys, live, tests, strikes, health } = self;
+        let Self { store, keys, live, strikes, health } = self;
         let now = match tokio::time::timeout(COMPARE_POLL, store.wait_for_change(*seen)).await {
             Ok(now) => now,
             Err(_elapsed) => {
@@ -445,7 +449,6 @@ impl Follower {
                     // What a date in a record ends is no change of the record.
                     if live.is_due() {
                         live.refresh().await.map_err(|error| chain(&error))?;
-                        tell_ends(tests).await?;
                     }
                     return Ok(());
                 }
@@ -454,9 +457,6 @@ impl Follower {
         };
         keys.refresh().await.map_err(|error| chain(&error))?;
         let partners = live.refresh().await.map_err(|error| chain(&error))?;
-        if live.is_due() {
-            tell_ends(tests).await?;
-        }
         strikes.settle(&**health).await.map_err(|error| chain(&error))?;
         tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
         *seen = now;
@@ -465,13 +465,20 @@ impl Follower {
 }
 
 /// Tells what the dates of connections have ended, or end soon: the time after a failed test, what people have confirmed.
-async fn tell_ends(tests: &GoLiveTests) -> Result<(), String> {
-    tests.tell_ended_retests().await.map_err(|error| chain(&error))?;
-    match tests.tell_ending_confirmations().await.map_err(|error| chain(&error))? {
-        0 => {}
-        told => tracing::info!(told, "partners were told of confirmations that end"),
+async fn tell_ends(live: Arc<LivePartners>, tests: Arc<GoLiveTests>, rounds: TaskRounds) {
+    if !live.is_due() {
+        return rounds.note(true);
     }
-    Ok(())
+    let (retests, confirmations) = (tests.tell_ended_retests().await, tests.tell_ending_confirmations().await);
+    rounds.note(retests.is_ok() && confirmations.is_ok());
+    if let Err(error) = retests {
+        tracing::error!(error = %chain(&error), "partners could not be told that the time after a failed test is over");
+    }
+    match confirmations {
+        Ok(0) => {}
+        Ok(told) => tracing::info!(told, "partners were told of confirmations that end"),
+        Err(error) => tracing::error!(error = %chain(&error), "partners could not be told of confirmations that end"),
+    }
 }
 
 async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
@@ -648,11 +655,12 @@ fn told<T, E: std::error::Error>(outcome: Result<T, E>) -> Option<String> {
     outcome.err().map(|error| chain(&error))
 }
 
-/// Records the ends of calls that the store did not take.
+/// Records ends of calls that the store did not take, and forgets rankings that were held for their time.
 async fn settle(caller: Arc<Caller>, rounds: TaskRounds) {
     loop {
         tokio::time::sleep(SETTLE_POLL).await;
         caller.settle_waiting().await;
+        caller.shown_rankings.forget_old(caller.clock.now());
         rounds.note(caller.unsettled.is_empty());
     }
 }

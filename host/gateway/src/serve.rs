@@ -46,7 +46,7 @@ use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, PastOrders, Rollouts, Searcher};
+use intent_gateway_routing::search::{PastOrders, Rollouts, Searcher, ShownRankings};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{ContractFolder, Sandbox, WorkerThreads, put_left_contracts_aside, read_left_contracts};
@@ -443,7 +443,7 @@ fn parts(
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference).with_previous(&keys.previous_references),
         timeout: config.search.timeout(),
-        open_rankings: OpenRankings::default(),
+        shown_rankings: ShownRankings::default(),
         past_orders: Some(PastOrders { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) }),
         rollouts: Some(Rollouts { vault: keys.vault(), watch: trials.clone() }),
     };

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -110,7 +110,7 @@ impl Journal for MemoryJournal {
         self.findings.lock().expect("no test panics in it").push(finding);
     }
 
-    fn keep(&self, receipt: Receipt, user: Option<&User>) {
+    fn keep_shared(&self, receipt: Arc<Receipt>, user: Option<&User>) {
         if self.receipt_fate() == ReceiptFate::Doubtful {
             return;
         }
@@ -118,7 +118,7 @@ impl Journal for MemoryJournal {
             let mark = ranking_mark(&vault(), user);
             self.users.lock().expect("no test panics in it").insert(receipt.id.clone(), mark);
         }
-        self.receipts.lock().expect("no test panics in it").push(receipt);
+        self.receipts.lock().expect("no test panics in it").push(Arc::unwrap_or_clone(receipt));
     }
 }
 

@@ -46,7 +46,7 @@ use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, Searcher};
+use intent_gateway_routing::search::{Searcher, ShownRankings};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{ContractFolder, Sandbox, SandboxConfig};
@@ -196,7 +196,7 @@ pub(crate) async fn state(
         clock: clock.clone(),
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
         timeout: Duration::from_secs(5),
-        open_rankings: OpenRankings::default(),
+        shown_rankings: ShownRankings::default(),
         past_orders: None,
         rollouts: None,
     };

@@ -110,10 +110,12 @@ pub enum Duty {
     SharedCounts,
     /// Looks at sources of contracts.
     ContractSources,
+    /// Tells partners what the dates of their connections have ended.
+    ConnectionEnds,
 }
 
 impl Duty {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Probes,
         Self::Sweep,
         Self::UnreportedOrders,
@@ -124,6 +126,7 @@ impl Duty {
         Self::StoreCheck,
         Self::SharedCounts,
         Self::ContractSources,
+        Self::ConnectionEnds,
     ];
 
     /// Its name, in the store, the log and the metrics. One that was released never gets another meaning.
@@ -140,6 +143,7 @@ impl Duty {
             Self::StoreCheck => "store-check",
             Self::SharedCounts => "shared-counts",
             Self::ContractSources => "contract-sources",
+            Self::ConnectionEnds => "connection-ends",
         }
     }
 }

@@ -37,7 +37,7 @@ use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, Searcher};
+use intent_gateway_routing::search::{Searcher, ShownRankings};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_testing::books::MemoryBooks;
@@ -301,7 +301,7 @@ impl Gateway {
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("references")),
             timeout: Duration::from_secs(5),
-            open_rankings: OpenRankings::default(),
+            shown_rankings: ShownRankings::default(),
             past_orders: None,
             rollouts: None,
         };

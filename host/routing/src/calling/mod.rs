@@ -41,7 +41,7 @@ use self::prepare::PreparedCall;
 use self::time::CallTime;
 use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::{AskerMark, BookingReference, Reference, ReferenceSealer};
-use crate::search::{OpenRankings, Searcher};
+use crate::search::{Searcher, ShownRankings};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{ToolRole, Violation};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
@@ -73,8 +73,8 @@ pub struct Caller {
     pub journal: Arc<dyn Journal>,
     /// What was quoted.
     pub evidence: Arc<dyn Evidence>,
-    /// The same of searches that still go on.
-    pub open_rankings: OpenRankings,
+    /// The same of what searches have shown lately.
+    pub shown_rankings: ShownRankings,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Opens and seals references.
@@ -171,7 +171,7 @@ impl Caller {
             journal,
             clock,
             references,
-            open_rankings,
+            shown_rankings,
             timeout: _,
             past_orders: _,
             rollouts: _,
@@ -182,7 +182,7 @@ impl Caller {
             outbound: outbound.clone(),
             journal: journal.clone(),
             evidence,
-            open_rankings: open_rankings.clone(),
+            shown_rankings: shown_rankings.clone(),
             clock: clock.clone(),
             references: references.clone(),
             memory,

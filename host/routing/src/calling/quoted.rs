@@ -1,7 +1,7 @@
 //! The option that a call is about, as the search returned it.
 //!
-//! A search is answered before its receipt is kept, so that nobody waits for the disk. Whoever books at once, at this gateway or
-//! at another one of the fleet, therefore waits for the receipt, a moment at most. Where the gateway knew that it would come late
+//! What this gateway has shown lately it holds in memory. A search is answered before its receipt is kept, so that nobody waits for
+//! the disk. Whoever books at once at another gateway of the fleet therefore waits for the receipt, a moment at most. Where the gateway knew that it would come late
 //! or never, the reference itself says what was quoted.
 
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Caller {
         let Some((receipt, number)) = binding.option.as_ref() else { return Ok(None) };
         let began = self.clock.now();
         loop {
-            if let Some(option) = self.open_rankings.option(receipt, partner, *number) {
+            if let Some(option) = self.shown_rankings.option(receipt, partner, *number) {
                 return Ok(Some(option));
             }
             let is_too_late = match self.evidence.option(receipt, partner, *number).await {

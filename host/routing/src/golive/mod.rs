@@ -18,7 +18,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use crate::reference::ReferenceSealer;
-use crate::search::{OpenRankings, SearchError, Searcher};
+use crate::search::{SearchError, Searcher, ShownRankings};
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::Need;
 use intent_gateway_domain::digest::Digest;
@@ -136,7 +136,7 @@ impl GoLiveRunner {
             // Nobody ever sees a reference of these searches, so its key protects nothing.
             references: ReferenceSealer::new(&Secret::new("go-live check")),
             timeout: self.timeout,
-            open_rankings: OpenRankings::default(),
+            shown_rankings: ShownRankings::default(),
             past_orders: None,
             rollouts: None,
         }

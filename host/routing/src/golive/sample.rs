@@ -127,7 +127,7 @@ impl Journal for Found {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
     }
 
-    fn keep(&self, _: Receipt, _: Option<&User>) {}
+    fn keep_shared(&self, _: Arc<Receipt>, _: Option<&User>) {}
 }
 
 /// Calls that listen to what the partner writes in place of an answer.

@@ -10,7 +10,6 @@ mod findings;
 mod gathered;
 mod history;
 mod judging;
-mod open_rankings;
 mod outcome;
 mod pace;
 mod pinning;
@@ -18,6 +17,7 @@ mod prepare;
 mod price;
 mod progressive;
 mod ranking;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use futures_util::future::{join, join_all};
 pub use self::error::SearchError;
 pub use self::history::PastOrders;
 pub(crate) use self::judging::{JudgedSearch, judge_answer};
-pub use self::open_rankings::OpenRankings;
 pub use self::outcome::{
     DroppedChoice, NO_PARTNER_ANSWERED, PartnerOutcome, PartnerStatus, RankedChoice, SearchOutcome,
 };
 pub use self::pace::RANKINGS_MAX;
 pub use self::pinning::Rollouts;
 pub use self::progressive::{Snapshot, Snapshots};
+pub use self::shown::ShownRankings;
 
 use self::gathered::GatheredAnswers;
 use self::prepare::PreparedSearch;
@@ -65,8 +65,8 @@ pub struct Searcher {
     pub references: ReferenceSealer,
     /// One deadline for all partners of a search.
     pub timeout: Duration,
-    /// What searches have shown that still go on.
-    pub open_rankings: OpenRankings,
+    /// What searches have shown lately.
+    pub shown_rankings: ShownRankings,
     /// Where it is read what users took before; none where rankings go without, as in a go-live test.
     pub past_orders: Option<PastOrders>,
     /// How users are told apart in rollouts; none where the live version serves everybody.
@@ -135,7 +135,10 @@ impl Searcher {
         let receipt = (!payloads.is_empty())
             .then(|| ranking::receipt(prepared, None, payloads, until, history, &evaluation, &BTreeMap::new()));
         let receipt_id = receipt.as_ref().map(|receipt| receipt.id.clone());
-        receipt.into_iter().for_each(|receipt| self.journal.keep(receipt, prepared.asker.user.as_ref()));
+        if let Some(receipt) = receipt.map(Arc::new) {
+            self.shown_rankings.hold(&receipt);
+            self.journal.keep_shared(receipt, prepared.asker.user.as_ref());
+        }
         let outcome = self.answer(prepared, &gathered, evaluation, receipt_id.as_deref(), true);
         gathered.require_place().map(|()| outcome)
     }

@@ -218,7 +218,7 @@ impl ProgressiveSearch {
             let until = self.gathered.bookable_until(self.prepared.context.now);
             let receipt =
                 receipt(&self.prepared, Some(&self.receipt), payloads, until, history, &evaluation, &self.shown);
-            self.searcher.open_rankings.replace(receipt);
+            self.searcher.shown_rankings.show(receipt);
         }
         self.newest = Some((evaluation.clone(), options));
         Ok(evaluation)
@@ -226,8 +226,8 @@ impl ProgressiveSearch {
 
     /// Hands over the receipt of all that was shown, once.
     fn keep_receipt(&self) {
-        if let Some(receipt) = self.searcher.open_rankings.close(&self.receipt) {
-            self.searcher.journal.keep(receipt, self.prepared.asker.user.as_ref());
+        if let Some(receipt) = self.searcher.shown_rankings.end(&self.receipt) {
+            self.searcher.journal.keep_shared(receipt, self.prepared.asker.user.as_ref());
         }
     }
 }

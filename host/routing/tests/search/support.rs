@@ -10,7 +10,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::calling::{CallRequest, Caller, KeyedWrites};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, PastOrders, SearchError, SearchOutcome, SearchRequest, Searcher};
+use intent_gateway_routing::search::{PastOrders, SearchError, SearchOutcome, SearchRequest, Searcher, ShownRankings};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{
@@ -173,7 +173,7 @@ impl World {
             clock: self.clock.clone(),
             references: sealer(),
             timeout: Duration::from_secs(1),
-            open_rankings: OpenRankings::default(),
+            shown_rankings: ShownRankings::default(),
             past_orders: Some(PastOrders { store: self.store.clone(), vault: vault(), timer: self.clock.clone() }),
             rollouts: None,
         }

@@ -117,17 +117,29 @@ fn ranking_sample(body: &[u8]) -> Sample {
     Sample { fixed, common: [ranked.get(), dropped.get()].concat().into_bytes() }
 }
 
-/// What a receipt's own body holds.
-#[derive(Serialize, Deserialize)]
+/// What a receipt's own body holds, on its way into the store.
+#[derive(Serialize)]
+struct WrittenBody<'a> {
+    arguments: &'a RawValue,
+    #[serde(skip_serializing_if = "<[PastOrder]>::is_empty")]
+    history: &'a [PastOrder],
+    ranked: &'a [ReceiptScore],
+    dropped: &'a [ReceiptDrop],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bookable_until_ms: Option<Timestamp>,
+}
+
+/// The same as it is read.
+#[derive(Deserialize)]
 struct Body {
     arguments: Box<RawValue>,
     /// Absent in bodies from before contracts were told of past orders.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     history: Vec<PastOrder>,
     ranked: Vec<ReceiptScore>,
     dropped: Vec<ReceiptDrop>,
     /// Absent in bodies from before it was noted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     bookable_until_ms: Option<Timestamp>,
 }
 
@@ -149,23 +161,38 @@ struct BookableBody {
     bookable_until_ms: Option<Timestamp>,
 }
 
-/// What the body of a partner's answer holds.
-#[derive(Serialize, Deserialize)]
+/// What the body of a partner's answer holds, on its way into the store.
+#[derive(Serialize)]
+struct WrittenPart<'a> {
+    declared: Axes,
+    candidates: Vec<WrittenCandidate<'a>>,
+}
+
+/// An option; its text is absent where it is among the quoted ones.
+#[derive(Serialize)]
+struct WrittenCandidate<'a> {
+    number: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<&'a RawValue>,
+}
+
+/// What the body of a partner's answer holds, as it is read.
+#[derive(Deserialize)]
 struct PartBody {
     declared: Axes,
     candidates: Vec<KeptCandidate>,
 }
 
 /// An option; its text is absent where it is among the quoted ones.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct KeptCandidate {
     number: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     json: Option<Box<RawValue>>,
 }
 
 /// A receipt as rows, under the mark of its user.
-pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows, EngineError> {
+pub(crate) fn rows(receipt: &Receipt, user: Option<&Mark>) -> Result<ReceiptRows, EngineError> {
     let Receipt {
         id,
         at_ms,
@@ -181,9 +208,9 @@ pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows,
         bookable_until_ms,
         outcome,
     } = receipt;
-    let request_id = keepable_name(&request_id);
+    let request_id = keepable_name(request_id);
     let ranks: HashMap<u32, usize> = ranked.iter().enumerate().map(|(rank, score)| (score.number, rank)).collect();
-    let part = |(place, payload): (u32, ReceiptPayload)| {
+    let part = |(place, payload): (u32, &ReceiptPayload)| {
         let partner = payload.partner.as_str().to_owned();
         let (shown, quoted, body) = split(payload, &ranks)?;
         let header = vec![
@@ -191,16 +218,17 @@ pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows,
             partner.as_str().into(),
             request_id.as_str().into(),
             intent.as_str().into(),
-            time(at_ms),
+            time(*at_ms),
             shown.into(),
         ];
         Ok(PartRows { partner, header, quoted, body })
     };
     let parts = (0..).zip(payloads).map(part).collect::<Result<_, EngineError>>()?;
-    let body = write(&Body { arguments, history, ranked, dropped, bookable_until_ms })?;
+    let bookable_until_ms = *bookable_until_ms;
+    let body = write(&WrittenBody { arguments, history, ranked, dropped, bookable_until_ms })?;
     let header = vec![
         id.as_str().into(),
-        time(at_ms),
+        time(*at_ms),
         request_id.as_str().into(),
         intent.as_str().into(),
         version.to_string().into(),
@@ -208,11 +236,11 @@ pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows,
         outcome.to_string().into(),
     ];
     let user = user.map(|mark| mark.as_str().to_owned());
-    Ok(ReceiptRows { id, at: at_ms, intent: intent.as_str().to_owned(), user, header, body, parts })
+    Ok(ReceiptRows { id: id.clone(), at: *at_ms, intent: intent.as_str().to_owned(), user, header, body, parts })
 }
 
 /// An answer as the number of options shown, those of them that a report is compared with, and the rest.
-fn split(payload: ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, Vec<u8>, Vec<u8>), EngineError> {
+fn split(payload: &ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, Vec<u8>, Vec<u8>), EngineError> {
     let ReceiptPayload { partner: _, declared, candidates } = payload;
     let rank = |number: u32| ranks.get(&number).copied().unwrap_or(usize::MAX);
     let mut shown: Vec<(u32, usize)> = candidates
@@ -228,18 +256,19 @@ fn split(payload: ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, V
     };
     let order: HashMap<u32, usize> =
         (0..).zip(shown.iter().take_while(fits)).map(|(at, (number, _))| (*number, at)).collect();
-    let mut quoted: Vec<ReceiptCandidate> = Vec::with_capacity(order.len());
-    let keep = |ReceiptCandidate { number, json }| {
-        if order.contains_key(&number) {
-            quoted.push(ReceiptCandidate { number, json });
-            return KeptCandidate { number, json: None };
+    let mut quoted: Vec<&ReceiptCandidate> = Vec::with_capacity(order.len());
+    let mut written = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let is_quoted = order.contains_key(&candidate.number);
+        if is_quoted {
+            quoted.push(candidate);
         }
-        KeptCandidate { number, json: Some(json) }
-    };
-    let candidates = candidates.into_iter().map(keep).collect();
+        let json = (!is_quoted).then_some(&*candidate.json);
+        written.push(WrittenCandidate { number: candidate.number, json });
+    }
     quoted.sort_by_key(|one| rank(one.number));
     let count = u32::try_from(shown.len()).unwrap_or(u32::MAX);
-    Ok((count, write(&quoted)?, write(&PartBody { declared, candidates })?))
+    Ok((count, write(&quoted)?, write(&WrittenPart { declared: *declared, candidates: written })?))
 }
 
 /// A receipt out of its rows: its columns and its dictionary, and of each part partner, quoted options, body, request, intent, time

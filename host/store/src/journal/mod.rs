@@ -98,7 +98,7 @@ impl Shedding {
 enum Item {
     Finding(Box<Finding>),
     /// With the mark of its user.
-    Receipt(Box<Receipt>, Option<Mark>),
+    Receipt(Arc<Receipt>, Option<Mark>),
     /// Somebody waits until all before it is kept, or lost.
     Waiter(oneshot::Sender<()>),
 }
@@ -234,9 +234,9 @@ impl ports::Journal for Journal {
         self.take(Item::Finding(Box::new(finding)));
     }
 
-    fn keep(&self, receipt: Receipt, user: Option<&User>) {
+    fn keep_shared(&self, receipt: Arc<Receipt>, user: Option<&User>) {
         let mark = user.map(|user| ranking_mark(&self.vault, user));
-        self.take(Item::Receipt(Box::new(receipt), mark));
+        self.take(Item::Receipt(receipt, mark));
     }
 
     fn receipt_fate(&self) -> ReceiptFate {
@@ -401,7 +401,7 @@ fn pages_of(batch: Vec<QueuedItem>) -> (Vec<Vec<Value>>, ReceiptPage, u64) {
     for QueuedItem { item, .. } in batch {
         match item {
             Item::Finding(finding) => findings.push(finding_values(&finding)),
-            Item::Receipt(receipt, user) => match receipt_rows(*receipt, user.as_ref()) {
+            Item::Receipt(receipt, user) => match receipt_rows(&receipt, user.as_ref()) {
                 Ok(rows) => receipts.0.push(rows),
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a receipt cannot be kept");

@@ -120,7 +120,7 @@ async fn bytes_are_bounded_and_given_back() {
     journal.keep(receipt(RECEIPT_MAX_BYTES), None);
     assert_eq!(journal.lost(), 1, "one is too large");
     let large = RECEIPT_MAX_BYTES / 2;
-    let room = HELD_MAX_BYTES / size(&Item::Receipt(Box::new(receipt(large)), None));
+    let room = HELD_MAX_BYTES / size(&Item::Receipt(Arc::new(receipt(large)), None));
     for _ in 0..room + 2 {
         journal.keep(receipt(large), None);
     }

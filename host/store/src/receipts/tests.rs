@@ -20,7 +20,7 @@ fn receipt(id: &str, at_ms: u64) -> ReceiptRows {
         "id": id, "at_ms": at_ms, "request_id": "r", "intent": "auto.fix", "version": "1.0.0", "contract": contract,
         "arguments": {}, "payloads": [], "ranked": [], "dropped": [], "outcome": contract,
     });
-    receipt_rows(serde_json::from_value(receipt).expect("a receipt"), None).expect("it can be kept")
+    receipt_rows(&serde_json::from_value(receipt).expect("a receipt"), None).expect("it can be kept")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::calling::{CallError, CallOutcome, CallRequest, Caller, KeyedWrites, Unsettled, forget_attempts};
 use crate::reference::{AskerMark, OptionReference, Reference, ReferenceSealer};
-use crate::search::OpenRankings;
+use crate::search::ShownRankings;
 use futures_executor::block_on;
 use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::clock::Timestamp;
@@ -175,7 +175,7 @@ impl World {
             outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
             journal: journal.clone(),
             evidence: journal.clone(),
-            open_rankings: OpenRankings::default(),
+            shown_rankings: ShownRankings::default(),
             clock: clock.clone(),
             references: sealer(),
             memory: KeyedWrites { store: store.clone(), vault: vault(), timer: clock.clone() },
