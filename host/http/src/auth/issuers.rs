@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use intent_gateway_domain::clock::{Clock, Timestamp};
+use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::pointer::unescape;
 use intent_gateway_onboarding::Session;
-use jsonwebtoken::{Algorithm, Validation};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::jwks::{JwksFetch, KeyCache};
+use super::verified::VerifiedTokens;
 use super::{Caller, ISSUER, LEEWAY_SECONDS, Role, Scope, TokenError, provider};
 
 /// Issuers that may be configured.
@@ -198,6 +200,7 @@ pub(super) struct Issuer {
     scopes: Option<ScopeRule>,
     /// All but the algorithm, which is set for each token.
     validation: Validation,
+    verified: VerifiedTokens<Said>,
     keys: Arc<KeyCache>,
     clock: Clocked,
 }
@@ -226,6 +229,7 @@ impl Issuer {
             roles: config.roles,
             scopes: config.scopes,
             validation,
+            verified: VerifiedTokens::default(),
             keys: KeyCache::new(&config.jwks_url, fetch, clock.clone()),
             clock: Clocked(clock),
         }
@@ -244,12 +248,18 @@ impl Issuer {
         }
         let key_id = header.kid.as_deref().ok_or(TokenError::UnknownKey)?;
         let key = self.keys.key(key_id, algorithm).await.ok_or(TokenError::UnknownKey)?;
+        let digest = Digest::of(token.as_bytes());
+        // A key that its issuer has taken back, or given anew, verifies nothing that it has verified before.
+        if let Some(said) = self.verified.find(digest).filter(|said| Arc::ptr_eq(&said.key, &key)) {
+            return self.caller(&said.claims);
+        }
         let validation = Validation { algorithms: vec![header.alg], ..self.validation.clone() };
-        let decoded = jsonwebtoken::decode::<Claims>(token, &key, &validation)?;
-        self.caller(decoded.claims)
+        let claims = jsonwebtoken::decode::<Claims>(token, &key, &validation)?.claims;
+        let said = self.verified.keep(digest, Said { key, claims });
+        self.caller(&said.claims)
     }
 
-    fn caller(&self, claims: Claims) -> Result<Caller, TokenError> {
+    fn caller(&self, claims: &Claims) -> Result<Caller, TokenError> {
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit a double's 53 bits for ages")]
         let (now, leeway) = ((self.clock.0.now().as_ms() / 1_000) as f64, LEEWAY_SECONDS as f64);
         let exp = claims.exp.ok_or(TokenError::Endless)?;
@@ -275,8 +285,14 @@ impl Issuer {
         let scopes = rule.map(|ScopeRule { claim, scopes }| meanings(&claims.others, claim, scopes).collect());
         let life = (exp - claims.iat.unwrap_or(now)).max(0.0);
         let token_life = Duration::try_from_secs_f64(life).unwrap_or(Duration::MAX);
-        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()), session, scopes, token_life })
+        Ok(Caller { subject: claims.sub.clone(), role, issuer: Some(self.name.clone()), session, scopes, token_life })
     }
+}
+
+/// What a token says, and the key that has verified it.
+struct Said {
+    key: Arc<DecodingKey>,
+    claims: Claims,
 }
 
 /// What is read of a token; times are seconds since 1970, which may have a fraction (RFC 7519, section 2).

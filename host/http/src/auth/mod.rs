@@ -14,6 +14,7 @@ mod test_keys;
 #[cfg(test)]
 pub(crate) mod test_sessions;
 mod tokens;
+mod verified;
 
 use std::sync::Arc;
 use std::time::Duration;
