@@ -20,9 +20,10 @@ use intent_gateway_domain::telemetry;
 use intent_gateway_domain::versions::{
     ContractAdminError, ContractEvent, NotExamined, Origin, RefusedComponent, StageFailure, VersionAct,
 };
+use intent_gateway_signing::{Revocations, Revoked};
 
 use crate::component::{self, NoComponent};
-use crate::entry::{Entry, EntryVersion, FEED};
+use crate::entry::{Entry, FEED};
 use crate::service::Catalogue;
 use crate::state::{self, GatewayState, Serving, Staged, Verdict};
 use crate::view::{Failed, Ready};
@@ -213,7 +214,9 @@ impl Catalogue {
         let begins = |(intent, digest): &(&IntentId, &Digest)| before.get(*intent) != Some(*digest);
         for (intent, digest) in after.iter().filter(begins) {
             tracing::info!(%intent, %digest, "a contract serves here from now on");
-            let wanted = self.view().entries.get(intent).map(|entry| wanted_since(entry, *digest, now));
+            let view = self.view();
+            let wanted = view.entries.get(intent).and_then(|entry| wanted_since(entry, &view.revocations, *digest));
+            drop(view);
             // What served before this gateway started did not begin to serve just now.
             if let Some(wanted) = wanted.filter(|_| self.has_started.load(Ordering::Relaxed)) {
                 telemetry::contract_served(Duration::from_millis(now.ms_since(wanted)));
@@ -361,7 +364,10 @@ impl Catalogue {
                 let served = view.served.get(&entry.intent).copied();
                 let serving = served.map(|digest| match last.and_then(|last| last.serving.clone()) {
                     Some(serving) if serving.digest == digest => serving,
-                    _ => Serving { digest, since_ms: now, took_ms: now.ms_since(wanted_since(entry, digest, now)) },
+                    _ => {
+                        let wanted = wanted_since(entry, &view.revocations, digest).unwrap_or(now);
+                        Serving { digest, since_ms: now, took_ms: now.ms_since(wanted) }
+                    }
                 });
                 let (gateway, run) = (own.id.to_string(), own.run.to_string());
                 let row = GatewayState { intent: entry.intent.clone(), gateway, run, staged, serving };
@@ -468,11 +474,13 @@ fn staged_now(ready: &HashMap<Digest, Ready>, failed: &HashMap<Digest, Failed>, 
     ready.get(&digest).map(of_ready).or_else(|| failed.get(&digest).map(of_failed))
 }
 
-/// Since when a version is to serve.
-fn wanted_since(entry: &Entry, digest: Digest, now: Timestamp) -> Timestamp {
-    let went_live = |version: &EntryVersion| {
-        let event = version.history.iter().rev().find(|event| event.act == VersionAct::WentLive)?;
-        Some(event.at_ms)
-    };
-    entry.version(digest).and_then(went_live).unwrap_or(now)
+/// Since when a version is to serve: it went live, or the live one was revoked and it is the one before. None where it stands in for
+/// a version that cannot serve here.
+fn wanted_since(entry: &Entry, revocations: &Revocations, digest: Digest) -> Option<Timestamp> {
+    let live = entry.live?;
+    if live != digest {
+        return revocations.find(Revoked::Component(live)).map(|revocation| revocation.at_ms);
+    }
+    let event = entry.version(digest)?.history.iter().rev().find(|event| event.act == VersionAct::WentLive)?;
+    Some(event.at_ms)
 }

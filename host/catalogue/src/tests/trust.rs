@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::{ContractAdmin as _, Contracts as _};
 use intent_gateway_domain::sections;
@@ -20,6 +20,7 @@ use intent_gateway_testing::contract::PassiveContract;
 use super::world::{FakeRuntime, INTENT, Node, World, code, version};
 use crate::CataloguedContracts;
 use crate::entry::Entry;
+use crate::state::{GatewayState, row_key};
 
 fn key() -> (SigningKey, PublicKey) {
     let (key, _) = SigningKey::generate().expect("a key");
@@ -219,20 +220,31 @@ fn a_revocation_counts_before_anybody_has_changed_what_is_wanted() {
     for number in ["1.0.0", "1.1.0"] {
         node.load_file(signed(number, &[&good])).expect("it is taken");
     }
+    world.clock.advance(60_000);
     // Whoever revoked died before the entry was changed.
     let mut revocations = Revocations::default();
     let added = revocations.add(Revocation {
         what: Revoked::Component(digest("1.1.0")),
         reason: "lost".to_owned(),
-        at_ms: Timestamp::from_ms(1),
+        at_ms: world.clock.now(),
         by: Actor::new("admin", "ann"),
     });
     assert_eq!(added, Ok(true));
     let mut change = Change::default();
     change.put(&Versioned::new(revocations));
     block_on(world.store.commit(change)).expect("it is written");
+    world.clock.advance(7);
     node.turn();
     assert_eq!(node.live(), Some(digest("1.0.0")));
+    let intent = intent_gateway_domain::id::IntentId::parse(INTENT).expect("an intent");
+    let key = row_key(&intent, "a");
+    let row = block_on(load::<GatewayState>(&*world.store, &key));
+    let serving = row.expect("it reads").and_then(|row| row.value.serving).expect("it serves");
+    assert_eq!(
+        (serving.digest, serving.took_ms),
+        (digest("1.0.0"), 7),
+        "since the revocation, not since it was live before"
+    );
     let missing = node.catalogue.missing();
     assert_eq!((missing.len(), missing[0].code.as_str(), missing[0].ought_to_serve), (1, "REVOKED", true));
 }
