@@ -17,6 +17,7 @@ mod gateway;
 mod guests;
 mod instructions;
 mod postal_codes;
+mod profile;
 mod progress;
 mod readme;
 mod table;
@@ -70,6 +71,8 @@ enum Command {
     },
     /// Make the committed table of postal codes by city anew, out of the directory of post offices; needs npm and the network
     PostalCodes,
+    /// Show where the time of a search, a report or a tool call goes, part by part; needs perf (docs/benchmarks.md)
+    Profile(profile::ProfileArgs),
     /// Run everything that CI runs: formatting, dependencies, counts of instructions, lints, tests, the contracts' checks, the API's fuzzing,
     /// the demo, the documents' commands
     Test {
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
         Command::Instructions { write } => instructions::run(write),
         Command::PostalCodes => postal_codes::make(),
+        Command::Profile(arguments) => profile::run(&arguments),
         Command::Test { only, soak } => test::run_all(only.as_deref(), soak),
     };
     match outcome {

@@ -42,6 +42,11 @@ const VALGRIND: &str = "valgrind";
 /// Where programs in Rust are installed, a folder a version, so that a run after the first finds them.
 const PROGRAMS: &str = "target/tools";
 
+/// Where Debian's package puts nginx.
+const NGINX_PROGRAM: &str = "/usr/sbin/nginx";
+/// The package, without modules that no bench needs.
+const NGINX_PACKAGE: &str = "nginx-light";
+
 /// Takes JSON apart on a command line; also its package.
 const JQ: &str = "jq";
 
@@ -167,23 +172,37 @@ fn install_optional(wanted: &Optional) -> anyhow::Result<()> {
 
 /// Installs jq, by which documents take answers apart, where it is missing.
 pub(crate) fn install_jq() -> anyhow::Result<()> {
-    install_needed(JQ, "by which the documents take answers apart")
+    install_needed(JQ, JQ, "by which the documents take answers apart")
 }
 
 /// Installs valgrind, which counts instructions, where it is missing.
 pub(crate) fn install_valgrind() -> anyhow::Result<()> {
-    install_needed(VALGRIND, "which counts instructions")
+    install_needed(VALGRIND, VALGRIND, "which counts instructions")
 }
 
-/// Installs a program, whose package has its name, where it is missing.
-fn install_needed(program: &str, purpose: &str) -> anyhow::Result<()> {
+/// Installs perf, which samples stacks, where it is missing.
+pub(crate) fn install_perf() -> anyhow::Result<()> {
+    install_needed("perf", "linux-perf", "which samples what a program does")
+}
+
+/// Installs nginx, which a search is measured beside, where it is missing.
+pub(crate) fn install_nginx() -> anyhow::Result<()> {
+    // It has no `--version`, and its folder is not on every path.
+    if Path::new(NGINX_PROGRAM).exists() {
+        return Ok(());
+    }
+    install_needed("nginx", NGINX_PACKAGE, "which a search is measured beside")
+}
+
+/// Installs a program where it is missing.
+fn install_needed(program: &str, package: &str, purpose: &str) -> anyhow::Result<()> {
     if exists(program) {
         return Ok(());
     }
     if !can_install_packages() {
-        bail!("{program} is missing, {purpose} (Debian: apt-get install {program})");
+        bail!("{program} is missing, {purpose} (Debian: apt-get install {package})");
     }
-    install_package(program)
+    install_package(package)
 }
 
 /// Compiles a program in Rust, unless that was done before; where it is then.

@@ -89,9 +89,9 @@ pub(crate) fn run(runtime: &Runtime) {
         for _ in 0..ROUNDS {
             for in_flight in IN_FLIGHT {
                 let own = std::process::id();
-                let run = runtime.block_on(load::run(Arc::clone(&typed), own, in_flight));
+                let run = runtime.block_on(load::run(Arc::clone(&typed), own, in_flight, load::TIME));
                 runs.push((RMCP_HYPER, in_flight, run));
-                let run = runtime.block_on(load::run(Arc::clone(&exchange), own, in_flight));
+                let run = runtime.block_on(load::run(Arc::clone(&exchange), own, in_flight, load::TIME));
                 runs.push((EXCHANGE, in_flight, run));
             }
         }

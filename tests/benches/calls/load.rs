@@ -20,6 +20,8 @@ pub(crate) trait Call: Send + Sync + 'static {
 /// What a run showed.
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
+    /// Calls, those of the warm-up among them.
+    pub(crate) all_calls: u64,
     pub(crate) calls: u64,
     pub(crate) per_second: f64,
     pub(crate) p50: Duration,
@@ -34,15 +36,16 @@ pub(crate) struct Run {
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// Makes calls for a while; `process` is the one whose CPU time counts.
-pub(crate) async fn run<C: Call>(call: Arc<C>, process: u32, in_flight: usize) -> Run {
-    hammer(&call, in_flight, WARM_UP).await;
+pub(crate) async fn run<C: Call>(call: Arc<C>, process: u32, in_flight: usize, time: Duration) -> Run {
+    let warm_up = hammer(&call, in_flight, WARM_UP).await;
     let (cpu, start) = (cpu::time_of(process), Instant::now());
-    let mut latencies = hammer(&call, in_flight, TIME).await;
+    let mut latencies = hammer(&call, in_flight, time).await;
     let (elapsed, cpu) = (start.elapsed(), cpu::time_of(process).saturating_sub(cpu));
     latencies.sort_unstable();
     let calls = latencies.len() as f64;
     let quantile = |share: f64| latencies[((calls - 1.0) * share) as usize];
     Run {
+        all_calls: (warm_up.len() + latencies.len()) as u64,
         calls: latencies.len() as u64,
         per_second: calls / elapsed.as_secs_f64(),
         p50: quantile(0.5),

@@ -25,6 +25,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use intent_gateway_tests::profile::{Loaded, Recording};
 use test_servers::Server;
 use tokio::runtime::Runtime;
 
@@ -37,6 +38,8 @@ use crate::subject::{SUBJECTS, Subject};
 const IN_FLIGHT: [usize; 2] = [1, 32];
 /// How often every client makes its calls.
 const ROUNDS: usize = 3;
+/// How long a load runs of which a profile is made.
+const PROFILE_TIME: Duration = Duration::from_secs(15);
 /// Aim: the gateway's CPU time for a call is at most so many times that of rmcp's client over hyper.
 const TIMES_RMCP_AIM: f64 = 1.5;
 
@@ -53,6 +56,10 @@ fn main() {
     match words.as_slice() {
         ["serve-partner"] => one().block_on(partner::serve()).expect("the partner serves"),
         ["calls"] => calls(),
+        ["profile", kind, in_flight, file] => {
+            let subject = &SUBJECTS[usize::from(*kind == "booking")];
+            profile_calls(subject, in_flight.parse().expect("a number of calls"), Path::new(file));
+        }
         ["exchange"] => exchange::run(&many()),
         ["hanging"] => hanging::run(&one()),
         [] => {
@@ -117,6 +124,23 @@ fn calls() {
     }
 }
 
+/// Calls of one tool, while what the gateway does is sampled into a file.
+fn profile_calls(subject: &Subject, in_flight: usize, file: &Path) {
+    let (partner, one) = (start_partner(), one());
+    let folder = tempfile::tempdir_in(root().join("target")).expect("a temporary folder");
+    let gateway = Gateway::start(folder.path(), &[("instant", &format!("{}/mcp", partner.url))], None);
+    let reference = one.block_on(gateway.reference(subject));
+    let calls = Arc::new(gateway.calls(subject, &reference));
+    let recording = Recording::start(gateway.server.id(), file);
+    let run = one.block_on(load::run(calls, gateway.server.id(), in_flight, PROFILE_TIME));
+    recording.finish(&Loaded {
+        cpu_per_call: run.cpu,
+        p50: run.p50,
+        per_second: run.per_second,
+        all_calls: run.all_calls,
+    });
+}
+
 /// A run of a client, with the number of calls that were under way.
 type Measured = (&'static str, usize, Run);
 
@@ -138,11 +162,11 @@ fn measure(subject: &Subject, partner: &Server, gateway: &Gateway, one: &Runtime
                 let connections = partner::accepted(partner.address()) - before;
                 runs.push((name, in_flight, Run { connections, ..run }));
             };
-            add(HYPER, many, Box::new(load::run(Arc::clone(&hyper), own, in_flight)));
-            add(RMCP_HYPER, many, Box::new(load::run(Arc::clone(&over_hyper), own, in_flight)));
-            add(RMCP, many, Box::new(load::run(Arc::clone(&stock), own, in_flight)));
+            add(HYPER, many, Box::new(load::run(Arc::clone(&hyper), own, in_flight, load::TIME)));
+            add(RMCP_HYPER, many, Box::new(load::run(Arc::clone(&over_hyper), own, in_flight, load::TIME)));
+            add(RMCP, many, Box::new(load::run(Arc::clone(&stock), own, in_flight, load::TIME)));
             let through_gateway = Arc::new(gateway.calls(subject, &reference));
-            add(GATEWAY, one, Box::new(load::run(through_gateway, gateway.server.id(), in_flight)));
+            add(GATEWAY, one, Box::new(load::run(through_gateway, gateway.server.id(), in_flight, load::TIME)));
         }
     }
     runs
@@ -160,6 +184,7 @@ fn median(name: &str, in_flight: usize, runs: &[Measured]) -> Run {
     let mut rates: Vec<f64> = runs.iter().map(|run| run.per_second).collect();
     rates.sort_unstable_by(f64::total_cmp);
     Run {
+        all_calls: runs.iter().map(|run| run.all_calls).sum(),
         calls: runs.iter().map(|run| run.calls).sum(),
         per_second: rates[rates.len() / 2],
         p50: middle(|run| run.p50),
@@ -172,7 +197,7 @@ fn median(name: &str, in_flight: usize, runs: &[Measured]) -> Run {
 fn show(subject: &Subject, in_flight: usize, runs: &[Measured]) {
     println!("\n{}, {} bytes back, {in_flight} in flight", subject.tool, subject.answer().len());
     for name in CLIENTS {
-        let Run { calls, per_second, p50, p99, cpu, connections } = median(name, in_flight, runs);
+        let Run { calls, per_second, p50, p99, cpu, connections, .. } = median(name, in_flight, runs);
         line(
             &format!("  {name}"),
             &format!("{per_second:.0} /s"),

@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use intent_gateway_tests::profile::{Loaded, Recording};
 use test_servers::Server;
 
 use crate::load::{Load, Run};
@@ -38,6 +39,8 @@ use crate::subject::{BARE, Fleet, NODE_EACH, NODE_GROUP, POSTGRES, POSTGRES_ORDE
 const LOADS: [(usize, usize, usize); 3] = [(1, 30_000, 8_000), (64, 120_000, 40_000), (256, 120_000, 45_000)];
 /// How often every server is loaded over each number of connections.
 const ROUNDS: usize = 3;
+/// Reports of which a profile is made, at most.
+const PROFILE_REPORTS: usize = 60_000;
 const WARM_UP: Duration = Duration::from_millis(500);
 const LOAD_TIME: Duration = Duration::from_secs(3);
 
@@ -63,6 +66,10 @@ fn main() {
         ["serve-bare"] => many().block_on(servers::bare()).expect("it serves"),
         ["serve-verifying"] => many().block_on(servers::verifying()).expect("it serves"),
         ["parts"] => many().block_on(parts::run()),
+        ["profile", connections, file] => {
+            let connections = connections.parse().expect("a number of connections");
+            one().block_on(profile_reports(connections, Path::new(file)));
+        }
         ["load"] => one().block_on(load_all("")),
         ["load", name] => one().block_on(load_all(name)),
         [] => {
@@ -121,6 +128,23 @@ async fn load_all(wanted: &str) {
     }
     show_runs(&fleet.subjects);
     show_aims(fleet.subjects).await;
+}
+
+/// Reports about orders of a gateway on SQLite, while what it does is sampled into a file.
+async fn profile_reports(connections: usize, file: &Path) {
+    let mut fleet = Fleet::start(SQLITE_ORDERS).await;
+    let pool = Pool::signed_now(0, PROFILE_REPORTS, &fleet.quoted);
+    let subject = fleet.subjects.first_mut().expect("it was asked for");
+    subject.prepare(&fleet.quoted, 0..PROFILE_REPORTS as u64).await;
+    let recording = Recording::start(subject.server.id(), file);
+    load_one(subject, connections, &pool, pool.len()).await;
+    let (_, run) = subject.runs.last().expect("it has just run");
+    recording.finish(&Loaded {
+        cpu_per_call: run.cpu,
+        p50: run.p50,
+        per_second: run.per_second,
+        all_calls: run.acknowledged,
+    });
 }
 
 async fn load_one(subject: &mut Subject, connections: usize, pool: &Pool, requests: usize) {

@@ -179,12 +179,12 @@ fn kept(sample: Sample) -> (Receipt, Mark, Packer) {
     packer.begin(1);
     let mark = |number| ranking_mark(&vault(), &user(&format!("user-{number}")));
     for number in 1..=4 {
-        pack_receipt(receipt.clone(), &mark(number), &mut packer, number);
+        pack_receipt(&receipt, &mark(number), &mut packer, number);
     }
     (receipt, mark(5), packer)
 }
 
-fn pack_receipt(receipt: Receipt, user: &Mark, packer: &mut Packer, number: u64) -> PackedRows {
+fn pack_receipt(receipt: &Receipt, user: &Mark, packer: &mut Packer, number: u64) -> PackedRows {
     let rows = rows(receipt, Some(user)).expect("it can be kept");
     rows.pack(packer, number).expect("it is packed")
 }
@@ -195,7 +195,7 @@ fn pack_receipt(receipt: Receipt, user: &Mark, packer: &mut Packer, number: u64)
 #[bench::motor_insurance(args = (MOTOR_INSURANCE), setup = kept)]
 #[bench::yoga_class(args = (YOGA_CLASS), setup = kept)]
 fn receipt((receipt, user, mut packer): (Receipt, Mark, Packer)) -> (PackedRows, Packer) {
-    let packed = pack_receipt(black_box(receipt), &user, &mut packer, 5);
+    let packed = pack_receipt(black_box(&receipt), &user, &mut packer, 5);
     (packed, packer)
 }
 

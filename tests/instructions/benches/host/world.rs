@@ -22,7 +22,7 @@ use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::calling::{CallOutcome, CallRequest, Caller, KeyedWrites};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, SearchOutcome, SearchRequest, Searcher};
+use intent_gateway_routing::search::{SearchOutcome, SearchRequest, Searcher, ShownRankings};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, candidates, descriptor, ranked};
@@ -127,7 +127,7 @@ impl World {
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("key of the bench")),
             timeout: SEARCH_TIMEOUT,
-            open_rankings: OpenRankings::default(),
+            shown_rankings: ShownRankings::default(),
             past_orders: None,
             rollouts: None,
         };
