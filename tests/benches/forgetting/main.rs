@@ -5,10 +5,11 @@
 //! Compared are their ratios.
 //!
 //! ```text
-//! cargo bench --package intent-gateway-tests --bench forgetting [-- RECEIPTS]
+//! cargo bench --package intent-gateway-tests --bench forgetting [-- RECEIPTS [ENGINE]]
 //! ```
 //!
-//! `RECEIPTS` is how many lie in the segments that are forgotten; a tenth of it in the tables of before.
+//! `RECEIPTS` is how many lie in the segments that are forgotten; a tenth of it in the tables of before. `ENGINE` is
+//! `sqlite` or `postgres` where only one is measured.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
@@ -53,14 +54,20 @@ const INTENT: &str = "auto.book_ac_service";
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let receipts = words.first().map_or(RECEIPTS, |word| word.parse().expect("a number of receipts"));
+    let is_wanted = |engine: &str| words.get(1).is_none_or(|wanted| wanted == engine);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         // On a real disk: the build's folder, for /tmp may be memory.
         let target =
             Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the root folder").join("target");
         let folder = tempfile::tempdir_in(target).expect("a temporary folder");
-        let file = folder.path().join("gateway.db");
-        run("SQLite", &Location::file(&file), Filling::Sqlite(file), receipts).await;
+        if is_wanted("sqlite") {
+            let file = folder.path().join("gateway.db");
+            run("SQLite", &Location::file(&file), Filling::Sqlite(file), receipts).await;
+        }
+        if !is_wanted("postgres") {
+            return;
+        }
         match Postgres::start() {
             Ok(Some(server)) => {
                 let url = server.database().expect("a database");

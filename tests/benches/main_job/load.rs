@@ -1,4 +1,4 @@
-//! A closed-loop load over kept connections, with the latency of each call and the CPU time of one process.
+//! A closed-loop load over kept connections, with the latency of each call and the CPU time of a server.
 
 use std::time::{Duration, Instant};
 
@@ -17,35 +17,43 @@ pub(crate) struct Call {
     pub(crate) requests: Vec<(String, Bytes)>,
     /// Header names and values.
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// The process whose CPU time counts.
-    pub(crate) process: u32,
+    /// The processes whose CPU time counts, together.
+    pub(crate) processes: Vec<u32>,
 }
 
 /// What a run showed.
 pub(crate) struct Run {
+    /// Calls, those of the warm-up among them.
+    pub(crate) all_calls: u64,
     pub(crate) calls_per_second: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
-    /// CPU time of the process for each call.
+    /// CPU time of the processes for each call.
     pub(crate) cpu_per_call: Duration,
 }
 
 /// Calls for a while from this many clients, each on its own connection.
 pub(crate) async fn run(call: &Call, clients: usize, time: Duration) -> Run {
     // Connections and code are warm before anything counts.
-    hammer(call, clients, time / 4).await;
-    let (cpu, start) = (cpu::time_of(call.process), Instant::now());
+    let warm_up = hammer(call, clients, time / 4).await;
+    let (cpu, start) = (cpu_time(call), Instant::now());
     let mut latencies = hammer(call, clients, time).await;
-    let (elapsed, cpu) = (start.elapsed(), cpu::time_of(call.process).saturating_sub(cpu));
+    let (elapsed, cpu) = (start.elapsed(), cpu_time(call).saturating_sub(cpu));
     latencies.sort_unstable();
     let calls = latencies.len();
     let quantile = |share: f64| latencies[((calls - 1) as f64 * share) as usize];
     Run {
+        all_calls: (warm_up.len() + calls) as u64,
         calls_per_second: calls as f64 / elapsed.as_secs_f64(),
         p50: quantile(0.5),
         p99: quantile(0.99),
         cpu_per_call: cpu.div_f64(calls as f64),
     }
+}
+
+/// CPU time of all its processes so far.
+fn cpu_time(call: &Call) -> Duration {
+    call.processes.iter().map(|process| cpu::time_of(*process)).sum()
 }
 
 async fn hammer(call: &Call, clients: usize, time: Duration) -> Vec<Duration> {

@@ -153,7 +153,7 @@ impl Place {
             address: gateway.address().to_owned(),
             requests: searched(&self.contracts).take(intents).map(request).collect(),
             headers: json_headers(Some(token)),
-            process: gateway.id(),
+            processes: vec![gateway.id()],
         }
     }
 }
