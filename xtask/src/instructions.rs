@@ -20,6 +20,9 @@ use crate::{gateway, guests, tools};
 const FILE: &str = "tests/instructions/counts.json";
 /// A count above what is committed by more than this fails, percent.
 const ALLOWED_PERCENT: u64 = 2;
+/// The same for receipts: what zstd frees has the C library merge its pieces now and then, at a moment that the length of a path
+/// decides, which is up to 4 % of them.
+const ALLOWED_OF_RECEIPTS_PERCENT: u64 = 5;
 /// The package of the bench, and the bench.
 const BENCH: [&str; 6] = ["--package", "instruction-counts", "--features", "counting", "--bench", "host"];
 /// What is measured with, and the program that it starts; both of one release.
@@ -196,9 +199,10 @@ enum Verdict {
 impl Row<'_> {
     fn verdict(&self) -> Verdict {
         let (Some(committed), Some(now)) = (self.committed, self.now) else { return Verdict::Unknown };
+        let allowed = if self.name.starts_with("receipt ") { ALLOWED_OF_RECEIPTS_PERCENT } else { ALLOWED_PERCENT };
         match now * 100 {
-            now if now > committed * (100 + ALLOWED_PERCENT) => Verdict::Dearer,
-            now if now < committed * (100 - ALLOWED_PERCENT) => Verdict::Cheaper,
+            now if now > committed * (100 + allowed) => Verdict::Dearer,
+            now if now < committed * (100 - allowed) => Verdict::Cheaper,
             _ => Verdict::Same,
         }
     }
@@ -250,14 +254,14 @@ fn judge(rows: &[Row<'_>]) -> anyhow::Result<()> {
     let cheaper = names(Verdict::Cheaper);
     if !cheaper.is_empty() {
         eprintln!(
-            "   {} got cheaper by more than {ALLOWED_PERCENT} %: write it down, that it stays so (`cargo xtask instructions --write`)",
+            "   {} got cheaper by more than is allowed: write it down, that it stays so (`cargo xtask instructions --write`)",
             cheaper.join(", ")
         );
     }
     let dearer = names(Verdict::Dearer);
     ensure!(
         dearer.is_empty(),
-        "{} got dearer by more than {ALLOWED_PERCENT} %: make it cheaper, or write it down with `cargo xtask instructions --write` and \
+        "{} got dearer by more than is allowed: make it cheaper, or write it down with `cargo xtask instructions --write` and \
          say in the commit what it is worth",
         dearer.join(", ")
     );
