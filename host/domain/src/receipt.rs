@@ -242,7 +242,7 @@ pub fn outcome(evaluation: &Evaluation) -> Digest {
     for ranked in &evaluation.ranked {
         let Axes { time, taste, budget, safety } = ranked.axes;
         let numbers = [ranked.total, time, taste, budget, safety, ranked.completeness].map(|score| score.to_bits());
-        digested.ranked(ranked.number, numbers);
+        digested.write_ranked(ranked.number, numbers);
         digested.text(&ranked.id);
         digested.text(ranked.card.get());
     }
@@ -273,7 +273,7 @@ impl Digested {
     }
 
     /// `ranked NUMBER [A, B, ...]`, without the way through `fmt`: it is written for every option that is shown.
-    fn ranked(&mut self, number: u32, numbers: [u64; 6]) {
+    fn write_ranked(&mut self, number: u32, numbers: [u64; 6]) {
         let mut digits = itoa::Buffer::new();
         self.line.clear();
         self.line.push_str("ranked ");
@@ -312,7 +312,7 @@ mod tests {
             [(0, [0; 6]), (17, [u64::MAX, 1, 0.5_f64.to_bits(), 10, 99, 1_000]), (u32::MAX, [7; 6])]
         {
             let mut digested = Digested { hasher: Sha256::new(), line: "left over".to_owned() };
-            digested.ranked(number, numbers);
+            digested.write_ranked(number, numbers);
             assert_eq!(digested.line, format!("ranked {number} {numbers:?}"));
             digested.write(format_args!("dropped {number}"));
             assert_eq!(digested.line, format!("dropped {number}"));
