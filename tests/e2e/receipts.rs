@@ -74,7 +74,7 @@ async fn ranked(package: &str) -> (Arc<LoadedContract>, Receipt) {
         clock,
         references: ReferenceSealer::new(&Secret::new("test key")),
         timeout: Duration::from_secs(5),
-        shown_rankings: ShownRankings::default(),
+        shown_rankings: ShownRankings::new(1024 * 1024),
         past_orders: None,
         rollouts: None,
     };

@@ -21,6 +21,7 @@ mod paths;
 mod platform;
 mod quotas;
 mod rotation;
+mod search;
 mod secret_files;
 mod sources;
 mod streams;
@@ -36,7 +37,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Orchestrator;
 use intent_gateway_http::TRUSTED_PROXIES_MAX;
@@ -64,6 +64,7 @@ pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
 pub use self::quotas::QuotasSection;
 pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
+pub use self::search::SearchSection;
 pub use self::secret_files::SecretFiles;
 pub use self::sources::SourceSection;
 pub use self::streams::StreamsSection;
@@ -506,43 +507,6 @@ impl From<Day> for String {
 fn start_of(day: Date) -> Option<Timestamp> {
     let start = day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
     Some(Timestamp::from_ms(u64::try_from(start).unwrap_or_default()))
-}
-
-/// Searches.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SearchSection {
-    /// One deadline for all partners of a search.
-    pub timeout_ms: u64,
-}
-
-impl Default for SearchSection {
-    fn default() -> Self {
-        Self { timeout_ms: longest_search_ms() }
-    }
-}
-
-fn longest_search_ms() -> u64 {
-    u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX)
-}
-
-impl SearchSection {
-    pub fn timeout(&self) -> Duration {
-        Duration::from_millis(self.timeout_ms)
-    }
-
-    fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
-        let (value, most) = (self.timeout_ms, longest_search_ms());
-        if !(1..=most).contains(&value) {
-            problems.push(format!("`search.timeout_ms` is {value}; expected 1 to {most}"));
-        } else if value >= server.request_timeout_ms {
-            problems.push(format!(
-                "`search.timeout_ms` is {value}; it must be below `server.request_timeout_ms`, which is {}, or a slow \
-                 partner costs the whole answer",
-                server.request_timeout_ms
-            ));
-        }
-    }
 }
 
 impl Config {

@@ -157,6 +157,7 @@ fn all_wrong_values_are_told_at_once() {
         token_life_max_s = 59
         [search]
         timeout_ms = 30001
+        shown_max_bytes = 1073741825
         [sandbox]
         deadline_ms = "fast"
         [streams]
@@ -200,6 +201,7 @@ fn all_wrong_values_are_told_at_once() {
         "`auth.token_life_max_s` is 59; expected 60 to 31622400",
         "`contracts.dir` is `/nowhere/at/all`, which is no folder",
         "`search.timeout_ms` is 30001; expected 1 to 30000",
+        "`search.shown_max_bytes` is 1073741825; expected 0 to 1073741824",
         "`streams.heartbeat_ms` is 40000",
         "`streams.max_open` is 4000000000; expected 1 to 1000000",
         "`orders.keep_days` is 30; expected 31 to 3660",

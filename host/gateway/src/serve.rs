@@ -443,7 +443,7 @@ fn parts(
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference).with_previous(&keys.previous_references),
         timeout: config.search.timeout(),
-        shown_rankings: ShownRankings::default(),
+        shown_rankings: ShownRankings::new(config.search.shown_max_bytes),
         past_orders: Some(PastOrders { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) }),
         rollouts: Some(Rollouts { vault: keys.vault(), watch: trials.clone() }),
     };

@@ -196,7 +196,7 @@ pub(crate) async fn state(
         clock: clock.clone(),
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
         timeout: Duration::from_secs(5),
-        shown_rankings: ShownRankings::default(),
+        shown_rankings: ShownRankings::new(1024 * 1024),
         past_orders: None,
         rollouts: None,
     };

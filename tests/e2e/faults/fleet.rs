@@ -21,6 +21,8 @@ const SEARCH_TOOL: &str = "search_ac_service_slots";
 const CREATE_TOOL: &str = "create_ac_service_booking";
 /// How long the gateway keeps an unused connection to a partner, seconds.
 const POOL_IDLE_SECONDS: u64 = 1;
+/// Memory for what was shown, bytes: so little that it is full before anything is measured.
+const SHOWN_MAX_BYTES: usize = 1024 * 1024;
 /// How long it may take until connections that nobody uses are closed.
 const QUIET_MAX: Duration = Duration::from_secs(20);
 /// How often is looked.
@@ -87,7 +89,7 @@ impl Fleet {
             partners: proxies.iter().map(|(id, proxy)| PartnerEntry::new(id, &proxy.url())).collect(),
             contracts: vec![ac_contract()],
             extra: format!(
-                "pool_idle_secs = {POOL_IDLE_SECONDS}\n[search]\ntimeout_ms = {}\n\
+                "pool_idle_secs = {POOL_IDLE_SECONDS}\n[search]\ntimeout_ms = {}\nshown_max_bytes = {SHOWN_MAX_BYTES}\n\
                  [outbound]\nrate_limits = {}\nsearch_cache = false\n",
                 SEARCH_DEADLINE.as_millis(),
                 rates == Rates::Kept

@@ -301,7 +301,7 @@ impl Gateway {
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("references")),
             timeout: Duration::from_secs(5),
-            shown_rankings: ShownRankings::default(),
+            shown_rankings: ShownRankings::new(1024 * 1024),
             past_orders: None,
             rollouts: None,
         };

@@ -136,7 +136,8 @@ impl GoLiveRunner {
             // Nobody ever sees a reference of these searches, so its key protects nothing.
             references: ReferenceSealer::new(&Secret::new("go-live check")),
             timeout: self.timeout,
-            shown_rankings: ShownRankings::default(),
+            // Nothing is booked out of these searches.
+            shown_rankings: ShownRankings::new(0),
             past_orders: None,
             rollouts: None,
         }

@@ -12,14 +12,15 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::receipt::Receipt;
 
-/// Bytes of rankings whose search is over, about. Those of the search that has just ended are held in any case.
-const ENDED_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How long such a ranking is held, milliseconds: it holds what a user has asked for.
 const HELD_MAX_MS: u64 = 15 * 60 * 1_000;
 
 /// The rankings that users have seen lately. Clones share them.
-#[derive(Clone, Default)]
-pub struct ShownRankings(Arc<Mutex<Held>>);
+#[derive(Clone)]
+pub struct ShownRankings {
+    held: Arc<Mutex<Held>>,
+    ended_max_bytes: usize,
+}
 
 #[derive(Default)]
 struct Held {
@@ -42,6 +43,11 @@ impl fmt::Debug for ShownRankings {
 }
 
 impl ShownRankings {
+    /// Holds rankings whose search is over in so many bytes, about. That of the search that has just ended is held in any case.
+    pub fn new(ended_max_bytes: usize) -> Self {
+        Self { held: Arc::default(), ended_max_bytes }
+    }
+
     /// What a search that goes on has shown by now, in the place of what it had shown before.
     pub(super) fn show(&self, ranking: Receipt) {
         let ranking = Arc::new(ranking);
@@ -64,7 +70,7 @@ impl ShownRankings {
         held.ended.insert(ranking.id.clone(), ranking.clone());
         held.by_age.push_back((ranking.clone(), bytes));
         held.bytes += bytes;
-        while held.bytes > ENDED_MAX_BYTES && held.by_age.len() > 1 {
+        while held.bytes > self.ended_max_bytes && held.by_age.len() > 1 {
             forgotten.extend(held.forget_oldest());
         }
         drop(held);
@@ -94,7 +100,7 @@ impl ShownRankings {
 
     /// They are whole after every step, so they can be used after a panic.
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,6 +133,8 @@ mod tests {
     use semver::Version;
 
     use super::*;
+
+    const MAX_BYTES: usize = 1024 * 1024;
 
     fn partner() -> PartnerId {
         PartnerId::parse("partner").expect("an identifier")
@@ -164,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_streamed_search_gives_its_newest_ranking_out_once_and_it_is_still_held() {
-        let shown = ShownRankings::default();
+        let shown = ShownRankings::new(MAX_BYTES);
         shown.show(ranking("rank_a", 0, 1));
         shown.show(ranking("rank_a", 0, 2));
         let text = shown.option("rank_a", &partner(), 1).expect("it goes on");
@@ -177,12 +185,12 @@ mod tests {
 
     #[test]
     fn the_oldest_go_when_there_are_too_many_bytes_and_the_newest_never() {
-        let shown = ShownRankings::default();
+        let shown = ShownRankings::new(MAX_BYTES);
         for (number, id) in ["rank_0", "rank_1", "rank_2"].into_iter().enumerate() {
-            shown.hold(&Arc::new(ranking(id, number as u64, ENDED_MAX_BYTES * 2 / 5)));
+            shown.hold(&Arc::new(ranking(id, number as u64, MAX_BYTES * 2 / 5)));
         }
         assert_eq!(["rank_0", "rank_1", "rank_2"].map(|id| is_held(&shown, id)), [false, true, true]);
-        shown.hold(&Arc::new(ranking("rank_3", 3, 2 * ENDED_MAX_BYTES)));
+        shown.hold(&Arc::new(ranking("rank_3", 3, 2 * MAX_BYTES)));
         assert_eq!(["rank_1", "rank_2", "rank_3"].map(|id| is_held(&shown, id)), [false, false, true]);
         let held = shown.held();
         assert_eq!((held.ended.len(), held.by_age.len()), (1, 1));
@@ -190,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_was_held_for_its_time_is_forgotten() {
-        let shown = ShownRankings::default();
+        let shown = ShownRankings::new(MAX_BYTES);
         shown.hold(&Arc::new(ranking("rank_a", 1_000, 1)));
         shown.hold(&Arc::new(ranking("rank_b", 2_000, 1)));
         shown.forget_old(Timestamp::from_ms(1_000 + HELD_MAX_MS));

@@ -173,7 +173,7 @@ impl World {
             clock: self.clock.clone(),
             references: sealer(),
             timeout: Duration::from_secs(1),
-            shown_rankings: ShownRankings::default(),
+            shown_rankings: ShownRankings::new(1024 * 1024),
             past_orders: Some(PastOrders { store: self.store.clone(), vault: vault(), timer: self.clock.clone() }),
             rollouts: None,
         }

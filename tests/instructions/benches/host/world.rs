@@ -127,7 +127,7 @@ impl World {
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("key of the bench")),
             timeout: SEARCH_TIMEOUT,
-            shown_rankings: ShownRankings::default(),
+            shown_rankings: ShownRankings::new(1024 * 1024),
             past_orders: None,
             rollouts: None,
         };

@@ -175,7 +175,7 @@ impl World {
             outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
             journal: journal.clone(),
             evidence: journal.clone(),
-            shown_rankings: ShownRankings::default(),
+            shown_rankings: ShownRankings::new(1024 * 1024),
             clock: clock.clone(),
             references: sealer(),
             memory: KeyedWrites { store: store.clone(), vault: vault(), timer: clock.clone() },
