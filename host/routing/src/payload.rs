@@ -4,10 +4,12 @@
 //! contract names. A bare array is taken as the options alone. An answer without token and time commits to nothing: its
 //! options can be booked for a while all the same, at the partner's word.
 
+use std::ops::Range;
+
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::scan::{Scanned, TooDeep, scan};
+use crate::scan::{Scanned, TooDeep, examine, outline};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::forbidden::ForbiddenFields;
@@ -75,28 +77,56 @@ pub enum PayloadError {
 /// # Errors
 /// [`PayloadError`] when nothing of the payload can be used.
 pub fn read(text: &str, options_key: &str, fields: &ForbiddenFields<'_>) -> Result<SearchPayload, PayloadError> {
+    if let Some(outline) = outline(text, options_key, fields) {
+        let envelope = Envelope {
+            bare: outline.bare,
+            result_token: outline.result_token.map(|range| &text[range]),
+            expires_at: outline.expires_at.map(|range| &text[range]),
+            options: outline.options.into_iter().map(|range| take_out(text, range)).collect(),
+            unread: outline.unread,
+        };
+        return Ok(envelope.into_payload(Scanned::default()));
+    }
+    let envelope = read_strictly(text, options_key)?;
+    let flaws = examine(text, Some(options_key), fields)?;
+    Ok(envelope.into_payload(flaws))
+}
+
+/// An option out of a payload that has been gone through.
+#[expect(unsafe_code, reason = "a check by serde_json as well would be half of the work on a payload")]
+fn take_out(text: &str, range: Range<usize>) -> Box<RawValue> {
+    let option = text[range].to_owned();
+    // SAFETY: `outline` gives the place of a whole value of JSON without blanks around it. Tests and a fuzz target compare
+    // what it takes with what serde_json takes.
+    unsafe { RawValue::from_string_unchecked(option) }
+}
+
+/// The parts of a payload in which something may be wrong, and what is.
+fn read_strictly<'de>(text: &'de str, options_key: &str) -> Result<Envelope<'de>, PayloadError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let envelope = EnvelopeSeed { options_key }
+    EnvelopeSeed { options_key }
         .deserialize(&mut deserializer)
         .and_then(|envelope| deserializer.end().map(|()| envelope))
         .map_err(|error| PayloadError::Syntax(not_json::describe(not_json::kind(text), &error)))?
-        .map_err(PayloadError::Shape)?;
-    let flaws = scan(text, Some(options_key), fields)?;
-    let (token, expires_at, notes) = envelope.commitment();
-    let Envelope { options, unread, .. } = envelope;
-    Ok(SearchPayload { token, expires_at, options, unread, notes, flaws })
+        .map_err(PayloadError::Shape)
 }
 
 #[derive(Default)]
 struct Envelope<'de> {
     bare: bool,
-    result_token: Option<&'de RawValue>,
-    expires_at: Option<&'de RawValue>,
+    /// As they are written.
+    result_token: Option<&'de str>,
+    expires_at: Option<&'de str>,
     options: Vec<Box<RawValue>>,
     unread: usize,
 }
 
 impl Envelope<'_> {
+    fn into_payload(self, flaws: Scanned) -> SearchPayload {
+        let (token, expires_at, notes) = self.commitment();
+        SearchPayload { token, expires_at, options: self.options, unread: self.unread, notes, flaws }
+    }
+
     /// The token with its time, the time alone, and what is wrong with either.
     fn commitment(&self) -> (Option<BookingToken>, Option<Timestamp>, Vec<Violation>) {
         let mut notes = Vec::new();
@@ -145,12 +175,12 @@ fn note(pointer: &str, code: &str, message: String) -> Violation {
     Violation { pointer: pointer.to_owned(), code: code.to_owned(), message }
 }
 
-fn text_field(raw: Option<&RawValue>, pointer: &str, notes: &mut Vec<Violation>) -> Option<String> {
+fn text_field(raw: Option<&str>, pointer: &str, notes: &mut Vec<Violation>) -> Option<String> {
     let Some(raw) = raw else {
         notes.push(note(pointer, "REQUIRED", "is missing".to_owned()));
         return None;
     };
-    let text = serde_json::from_str(raw.get()).ok();
+    let text = serde_json::from_str(raw).ok();
     if text.is_none() {
         notes.push(note(pointer, "WRONG_TYPE", "expected a string".to_owned()));
     }
@@ -202,8 +232,8 @@ impl<'de> Visitor<'de> for EnvelopeSeed<'_> {
         let mut fault = None;
         while let Some(key) = entries.next_key::<std::borrow::Cow<'de, str>>()? {
             let repeated = match &*key {
-                "result_token" => envelope.result_token.replace(entries.next_value()?).is_some(),
-                "expires_at" => envelope.expires_at.replace(entries.next_value()?).is_some(),
+                "result_token" => envelope.result_token.replace(next_raw(&mut entries)?).is_some(),
+                "expires_at" => envelope.expires_at.replace(next_raw(&mut entries)?).is_some(),
                 key if key == self.options_key => options.replace(entries.next_value_seed(OptionsSeed)?).is_some(),
                 _ => {
                     entries.next_value::<IgnoredAny>()?;
@@ -247,6 +277,11 @@ impl<'de> Visitor<'de> for EnvelopeSeed<'_> {
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok(Err(NEITHER.to_owned()))
     }
+}
+
+/// The next value of an object, as it is written.
+fn next_raw<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<&'de str, A::Error> {
+    entries.next_value::<&RawValue>().map(RawValue::get)
 }
 
 const NEITHER: &str = "it is neither an object nor an array";
@@ -321,8 +356,11 @@ impl<'de> Visitor<'de> for OptionsSeed {
 #[cfg(test)]
 mod tests {
     use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+    use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
+    use crate::scan::tests::{json_value, nearly_json};
 
     fn payload(text: &str) -> Result<SearchPayload, PayloadError> {
         read(text, "slots", &ForbiddenFields::new(&[]))
@@ -414,5 +452,34 @@ mod tests {
         let text = format!("[{}0]", "0,".repeat(OPTIONS_READ_MAX + 4));
         let payload = payload(&text).expect("usable");
         assert_eq!((payload.options.len(), payload.unread), (OPTIONS_READ_MAX, 5));
+    }
+
+    fn any_payload() -> impl Strategy<Value = serde_json::Value> {
+        let options = || prop::collection::vec(json_value(), 0..4);
+        let whole = (options(), json_value(), prop_oneof![Just("expires_at"), Just("result_token"), Just("other")]);
+        let whole = whole.prop_map(|(slots, value, name)| json!({"result_token": "t", "slots": slots, name: value}));
+        prop_oneof![whole, options().prop_map(Into::into), json_value()]
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_reading_is_the_strict_one(text in nearly_json(any_payload())) {
+            let fields = ForbiddenFields::new(&[]);
+            if outline(&text, "slots", &fields).is_some() {
+                let quick = read(&text, "slots", &fields).expect("an outline is a payload");
+                let strict = read_strictly(&text, "slots").expect("it is one in any case");
+                let flaws = examine(&text, Some("slots"), &fields).expect("nor too deep");
+                prop_assert_eq!(format!("{quick:?}"), format!("{:?}", strict.into_payload(flaws)));
+            }
+        }
+
+        #[test]
+        fn a_payload_without_a_flaw_is_read_quickly(options in prop::collection::vec("[a-z0-9 ]{0,20}", 0..9)) {
+            let slots: Vec<serde_json::Value> = options.iter().map(|text| json!({"id": text, "price": {"inr": 1.5}})).collect();
+            let text = json!({"result_token": "t", "expires_at": "2026-01-01T00:00:00Z", "slots": slots}).to_string();
+            let fields = ForbiddenFields::new(&[]);
+            let outline = outline(&text, "slots", &fields).expect("nothing is wrong");
+            prop_assert_eq!(outline.options.len(), options.len());
+        }
     }
 }

@@ -2,17 +2,18 @@
 //! contracts' own lists come with their descriptors), and for what a strict reader of I-JSON (RFC 7493) could not take. An
 //! answer is embedded as its partner wrote it, so that one number out of all range would make it unreadable as a whole.
 //!
-//! Two steps. A pass over the bytes ([`inspect`]) tells at the speed of a string search whether anything may be wrong, and how
-//! deep the answer nests; nearly every answer ends there. Only a suspect one is walked exactly ([`walk`]), with JSON
+//! Two steps. A quick pass over the bytes ([`quick`]) tells whether an answer is JSON in which nothing can be wrong, and where the
+//! parts of a search payload are; nearly every answer ends there. Only another one is walked exactly ([`walk`]), with JSON
 //! Pointers. The first step may suspect too much, never too little.
 //!
 //! What passes: every number that a 64-bit float holds, an integer above 2^53 among them. RFC 7493 (2.2) only warns that
 //! others may read such a one less exactly; honest partners have identifiers like that, and the amounts, counts and durations
 //! of an intent have bounds of their own in its contract.
 
-mod inspect;
+mod names;
+mod quick;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 mod walk;
 
@@ -22,7 +23,8 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::forbidden::ForbiddenFields;
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 
-use inspect::inspect;
+pub(crate) use quick::outline;
+use text::string_end;
 use walk::walk;
 
 /// A number that no 64-bit float holds.
@@ -78,9 +80,36 @@ pub struct TooDeep {
 /// # Errors
 /// [`TooDeep`] beyond [`PAYLOAD_MAX_DEPTH`].
 pub fn scan(json: &str, options_key: Option<&str>, fields: &ForbiddenFields<'_>) -> Result<Scanned, TooDeep> {
-    let structure = inspect(json, fields);
-    if structure.depth > PAYLOAD_MAX_DEPTH {
-        return Err(TooDeep { depth: structure.depth });
+    if quick::is_harmless(json, fields) { Ok(Scanned::default()) } else { examine(json, options_key, fields) }
+}
+
+/// The same, for an answer of which something may be wrong.
+///
+/// # Errors
+/// [`TooDeep`] beyond [`PAYLOAD_MAX_DEPTH`].
+pub(crate) fn examine(json: &str, options_key: Option<&str>, fields: &ForbiddenFields<'_>) -> Result<Scanned, TooDeep> {
+    let depth = depth_of(json);
+    if depth > PAYLOAD_MAX_DEPTH {
+        return Err(TooDeep { depth });
     }
-    Ok(if structure.is_suspect { walk(json, options_key, fields) } else { Scanned::default() })
+    Ok(walk(json, options_key, fields))
+}
+
+/// Deepest nesting of objects and arrays.
+fn depth_of(json: &str) -> usize {
+    let bytes = json.as_bytes();
+    let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => at = string_end(bytes, at + 1),
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    deepest
 }

@@ -10,7 +10,7 @@ use intent_gateway_domain::limits::{ANSWER_NAME_MAX_CHARS, ANSWER_TEXT_MAX_CHARS
 use intent_gateway_domain::pointer::child;
 use intent_gateway_domain::violations::longer_than;
 
-use super::inspect::{kind_of, number_end, value_after};
+use super::quick::{kind_of, trim_start};
 use super::text::{Text, TextFlaw, json_in, number_flaw, string_end};
 use super::{DUPLICATE_MEMBER, Flaws, Scanned, TOO_LONG};
 
@@ -56,7 +56,7 @@ impl<'t> Walk<'t, '_> {
                 return if text.content.is_empty() { Kind::EmptyString } else { Kind::Other };
             }
             b'-' | b'0'..=b'9' => {
-                let (end, _) = number_end(self.json.as_bytes(), self.at + 1);
+                let end = number_end(self.json.as_bytes(), self.at + 1);
                 let flaw = number_flaw(&self.json[self.at..end]);
                 self.at = end;
                 if let Some((code, message)) = flaw {
@@ -212,6 +212,17 @@ fn forbidden_in(text: &str, fields: &ForbiddenFields<'_>) -> Option<String> {
         at = end + 1;
     }
     None
+}
+
+/// Where the number ends whose first character stands before `from`.
+fn number_end(bytes: &[u8], from: usize) -> usize {
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E');
+    bytes[from..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |length| from + length)
+}
+
+/// What follows the text that ended before, if it is a member's name: the value, from its first byte on.
+fn value_after(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    Some(trim_start(trim_start(bytes.get(at..)?).strip_prefix(b":")?))
 }
 
 fn describe(rule: &Rule<'_>, name: &str) -> String {
