@@ -14,6 +14,7 @@
 //! `c` is the completeness share.
 
 use crate::bindings::{Axes, Axis};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 /// How far a sum of weights may be from 1; decimal fractions have no exact binary form.
@@ -344,15 +345,28 @@ impl Span {
     }
 }
 
-/// The order of two options: the greater total first; between equal totals a hash of the request and the
-/// option's text decides, and at last the text. Who sent an option, and in which place, never counts.
-pub(crate) fn order(request_id: &str, left: (f64, &str), right: (f64, &str)) -> Ordering {
-    right
-        .0
-        .total_cmp(&left.0)
-        // Hashed only here: equal totals are rare, and the texts are long.
-        .then_with(|| tie_hash(request_id, left.1).cmp(&tie_hash(request_id, right.1)))
-        .then_with(|| left.1.cmp(right.1))
+/// An option in a ranking. The greater total comes first; between equal totals a hash of the request and the option's text decides,
+/// and at last the text. Who sent an option, and in which place, never counts.
+pub(crate) struct Place<'a> {
+    pub(crate) total: f64,
+    text: &'a str,
+    /// Hashed once, and only where totals are equal: that is rare, and the texts are long.
+    tie: OnceCell<u64>,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(total: f64, text: &'a str) -> Self {
+        Self { total, text, tie: OnceCell::new() }
+    }
+
+    pub(crate) fn cmp(&self, other: &Self, request_id: &str) -> Ordering {
+        let tie = |place: &Self| *place.tie.get_or_init(|| tie_hash(request_id, place.text));
+        other
+            .total
+            .total_cmp(&self.total)
+            .then_with(|| tie(self).cmp(&tie(other)))
+            .then_with(|| self.text.cmp(other.text))
+    }
 }
 
 /// A fixed hash, word by word. It only has to scatter: nobody gains by a collision, the text decides then.
@@ -444,11 +458,11 @@ mod tests {
 
     #[test]
     fn ties_depend_on_the_request_and_on_nothing_else() {
-        let (a, b) = ((0.5, "{\"id\":\"a\"}"), (0.5, "{\"id\":\"b\"}"));
-        let orders: Vec<_> = (0..64).map(|seed| order(&format!("request-{seed}"), a, b)).collect();
+        let [a, b] = ["{\"id\":\"a\"}", "{\"id\":\"b\"}"].map(|text| move |total| Place::new(total, text));
+        let orders: Vec<_> = (0..64).map(|seed| a(0.5).cmp(&b(0.5), &format!("request-{seed}"))).collect();
         assert!(orders.contains(&Ordering::Less) && orders.contains(&Ordering::Greater));
-        assert_eq!(order("r", a, b), order("r", b, a).reverse());
-        assert_eq!(order("r", a, (0.6, a.1)), Ordering::Greater);
+        assert_eq!(a(0.5).cmp(&b(0.5), "r"), b(0.5).cmp(&a(0.5), "r").reverse());
+        assert_eq!(a(0.5).cmp(&a(0.6), "r"), Ordering::Greater);
     }
 
     /// What an author reads where a table does not compile.

@@ -9,7 +9,7 @@ use crate::code;
 use crate::contract::{Contract, Intent, SearchItem, SearchRequest};
 use crate::json::same_text;
 use crate::order::PastOrder;
-use crate::ranking::{order, unit};
+use crate::ranking::{Place, unit};
 use crate::rules::ItemRules;
 use crate::shape::{read_document, read_text_member};
 use crate::violations::Violations;
@@ -132,13 +132,12 @@ fn rank<'a, C: Contract>(
         let rules = C::Intent::score(request, item, scale);
         let axes = ranking.blend(&rules, &payloads[option.payload].declared);
         let completeness = unit(item.completeness());
-        scored.push(Scored { option, item, total: ranking.total(&weights, &axes, completeness), axes, completeness });
+        let place = Place::new(ranking.total(&weights, &axes, completeness), option.json);
+        scored.push(Scored { option, item, place, axes, completeness });
     }
     // References are sorted, and an answer is made once, in its place.
     let mut in_order: Vec<&Scored<'_, '_, C::Intent>> = scored.iter().collect();
-    in_order.sort_by(|left, right| {
-        order(&context.request_id, (left.total, left.option.json), (right.total, right.option.json))
-    });
+    in_order.sort_by(|left, right| left.place.cmp(&right.place, &context.request_id));
     in_order.into_iter().map(Scored::answer).collect()
 }
 
@@ -146,7 +145,7 @@ fn rank<'a, C: Contract>(
 struct Scored<'s, 'a, I: Intent> {
     option: &'s Passed<'a>,
     item: &'s I::Item<'a>,
-    total: f64,
+    place: Place<'a>,
     axes: Axes,
     completeness: f64,
 }
@@ -156,7 +155,7 @@ impl<I: Intent> Scored<'_, '_, I> {
         RankedOption {
             number: self.option.number,
             id: self.item.id().to_owned(),
-            total: self.total,
+            total: self.place.total,
             axes: self.axes,
             completeness: self.completeness,
             card: I::card(self.item).to_json(),
