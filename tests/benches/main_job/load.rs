@@ -4,10 +4,15 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::Request;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use intent_gateway_tests::cpu;
 use tokio::net::TcpStream;
+
+/// How long a contract may take until it is live, and how often is looked.
+const SERVED_MAX: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// One kind of call, repeated.
 pub(crate) struct Call {
@@ -65,27 +70,52 @@ async fn hammer(call: &Call, clients: usize, time: Duration) -> Vec<Duration> {
 }
 
 async fn client(call: &Call, first: usize, end: Instant) -> Vec<Duration> {
-    let stream = TcpStream::connect(&call.address).await.expect("the server listens");
-    stream.set_nodelay(true).expect("a TCP socket");
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.expect("HTTP/1.1");
-    tokio::spawn(connection);
+    let mut connection = Connection::open(call).await;
     let mut latencies = Vec::new();
     let mut requests = call.requests.iter().cycle().skip(first % call.requests.len());
     while Instant::now() < end {
-        let (path, body) = requests.next().expect("they come again");
-        let mut request = Request::post(path).header("host", &call.address);
-        for (name, value) in &call.headers {
-            request = request.header(*name, value);
-        }
-        let request = request.body(Full::new(body.clone())).expect("a valid request");
         let start = Instant::now();
-        sender.ready().await.expect("the connection is kept");
-        let response = sender.send_request(request).await.expect("an answer");
-        let status = response.status();
-        let body = response.into_body().collect().await.expect("a whole answer").to_bytes();
+        let (status, body) = connection.post(requests.next().expect("they come again")).await;
         latencies.push(start.elapsed());
         assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
     }
     latencies
+}
+
+/// Waits until a call finds what it asks for: a server listens before each contract of its folder is live.
+pub(crate) async fn until_served(call: &Call) {
+    let mut connection = Connection::open(call).await;
+    let end = Instant::now() + SERVED_MAX;
+    while connection.post(&call.requests[0]).await.0 == StatusCode::NOT_FOUND {
+        assert!(Instant::now() < end, "nothing is served at {}", call.requests[0].0);
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// A kept connection.
+struct Connection<'c> {
+    call: &'c Call,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl<'c> Connection<'c> {
+    async fn open(call: &'c Call) -> Self {
+        let stream = TcpStream::connect(&call.address).await.expect("the server listens");
+        stream.set_nodelay(true).expect("a TCP socket");
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("HTTP/1.1");
+        tokio::spawn(connection);
+        Self { call, sender }
+    }
+
+    async fn post(&mut self, (path, body): &(String, Bytes)) -> (StatusCode, Bytes) {
+        let mut request = Request::post(path).header("host", &self.call.address);
+        for (name, value) in &self.call.headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(Full::new(body.clone())).expect("a valid request");
+        self.sender.ready().await.expect("the connection is kept");
+        let response = self.sender.send_request(request).await.expect("an answer");
+        let status = response.status();
+        (status, response.into_body().collect().await.expect("a whole answer").to_bytes())
+    }
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use intent_gateway_tests::profile::{Loaded, Recording};
 use test_servers::Server;
+use tokio::runtime::Runtime;
 
 use crate::micro::us;
 use crate::peers::{ByHand, Nginx};
@@ -63,6 +64,7 @@ fn main() {
         }
         ["serve-proxy", to] => runtime.block_on(servers::proxy(to)).expect("the proxy serves"),
         ["selection", ..] => selection::run(),
+        ["search", ..] => whole_searches(&runtime),
         ["profile", clients, file, ..] => {
             let clients = clients.parse().expect("a number of clients");
             runtime.block_on(profile_search(&SUBJECTS[0], clients, Path::new(file)));
@@ -72,9 +74,7 @@ fn main() {
         _ => {
             runtime.block_on(micro::run());
             selection::run();
-            for subject in &SUBJECTS {
-                runtime.block_on(whole_search(subject));
-            }
+            whole_searches(&runtime);
             runtime.block_on(many::run(None));
         }
     }
@@ -156,6 +156,7 @@ async fn profile_search(subject: &Subject, clients: usize, file: &Path) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (gateway, token) = start_gateway(subject, &partner, folder.path());
     let call = search_call(subject, &gateway, &token);
+    load::until_served(&call).await;
     let recording = Recording::start(gateway.id(), file);
     let run = load::run(&call, clients, PROFILE_TIME).await;
     recording.finish(&Loaded {
@@ -182,6 +183,12 @@ struct Shown {
     run: load::Run,
 }
 
+fn whole_searches(runtime: &Runtime) {
+    for subject in &SUBJECTS {
+        runtime.block_on(whole_search(subject));
+    }
+}
+
 /// A whole search through HTTP against the same partner call through plain proxies and, where there is one, against the
 /// same job by hand.
 async fn whole_search(subject: &Subject) {
@@ -202,7 +209,9 @@ async fn whole_search(subject: &Subject) {
     if let Some(by_hand) = &by_hand {
         calls.push((BY_HAND, search_call(subject, &by_hand.server, &by_hand.token)));
     }
-    calls.push((GATEWAY, search_call(subject, &gateway, &token)));
+    let of_gateway = search_call(subject, &gateway, &token);
+    load::until_served(&of_gateway).await;
+    calls.push((GATEWAY, of_gateway));
 
     let mut all_shown = Vec::new();
     for clients in [ONE, MANY] {

@@ -95,7 +95,9 @@ impl<'t, 'f> Pass<'t, 'f> {
                     has_options = true;
                     self.options(&mut outline)?;
                 }
-                _ => drop(self.value()?),
+                _ => {
+                    self.value()?;
+                }
             }
         }
         has_options.then_some(outline)
