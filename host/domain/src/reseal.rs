@@ -153,5 +153,5 @@ fn reseal_one<R: Record>(
 }
 
 async fn commit(store: &dyn Store, change: Change) -> Result<(), StoreError> {
-    if change.writes.is_empty() { Ok(()) } else { store.commit(change).await }
+    if change.writes.is_empty() { Ok(()) } else { store.commit(change).await.map(drop) }
 }

@@ -42,19 +42,30 @@ pub struct Contended;
 /// # Errors
 /// What `decide` refuses, at once; [`StoreError`] when the store fails; [`Contended`] when every try met a conflict. Nothing
 /// has changed then.
-pub async fn run<T, E, F>(store: &dyn Store, mut decide: impl FnMut() -> F) -> Result<T, E>
+pub async fn run<T, E, F>(store: &dyn Store, decide: impl FnMut() -> F) -> Result<T, E>
+where
+    F: Future<Output = Result<Proposal<T>, E>>,
+    E: From<StoreError> + From<Contended>,
+{
+    run_to_revisions(store, decide).await.map(|(answer, _)| answer)
+}
+
+/// The same, with the revision that each write of the change has led to, in their order; none where nothing was to change.
+///
+/// # Errors
+/// Likewise.
+pub async fn run_to_revisions<T, E, F>(store: &dyn Store, mut decide: impl FnMut() -> F) -> Result<(T, Vec<u64>), E>
 where
     F: Future<Output = Result<Proposal<T>, E>>,
     E: From<StoreError> + From<Contended>,
 {
     for _ in 0..TRIES_MAX {
         let Proposal { change, answer } = decide().await?;
-        let holds = match change {
-            Some(change) => commit_unless_changed(store, change).await?,
-            None => true,
-        };
-        if holds {
-            return Ok(answer);
+        let Some(change) = change else { return Ok((answer, Vec::new())) };
+        match store.commit(change).await {
+            Ok(revisions) => return Ok((answer, revisions)),
+            Err(StoreError::Conflict(_)) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     Err(Contended.into())
@@ -66,7 +77,7 @@ where
 /// [`StoreError`], but for a conflict.
 pub async fn commit_unless_changed(store: &dyn Store, change: Change) -> Result<bool, StoreError> {
     match store.commit(change).await {
-        Ok(()) => Ok(true),
+        Ok(_) => Ok(true),
         Err(StoreError::Conflict(_)) => Ok(false),
         Err(error) => Err(error),
     }

@@ -456,8 +456,9 @@ pub trait Store: Send + Sync {
         changed: Changed<'a>,
     ) -> BoxFuture<'a, Result<Vec<ChangedDocument>, StoreError>>;
 
-    /// Carries out a change: whole, durably, and in force for every later read, or not at all.
-    fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Carries out a change: whole, durably, and in force for every later read, or not at all. The revision that each of its
+    /// writes has led to, in their order; for a record that is removed, that which it had.
+    fn commit(&self, change: Change) -> BoxFuture<'_, Result<Vec<u64>, StoreError>>;
 
     /// The audit log from before its first entry on: with the keys that are at hand, and from where on links are under one.
     fn audit_chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>>;

@@ -33,7 +33,8 @@ impl TeamAlarm {
         );
         let mut change = Change::default();
         change.mail.push(self.keeper.mail(team, &format!("{name} was changed"), text)?);
-        Ok(self.keeper.store.commit(change).await?)
+        self.keeper.store.commit(change).await?;
+        Ok(())
     }
 
     /// Tells that something in the store is not as it must be: each problem as a line, of which the first
@@ -54,6 +55,7 @@ impl TeamAlarm {
         );
         let mut change = Change::default();
         change.mail.push(self.keeper.mail(team, "The store is not sound", text)?);
-        Ok(self.keeper.store.commit(change).await?)
+        self.keeper.store.commit(change).await?;
+        Ok(())
     }
 }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::batching::{Queue, Rules};
 use crate::engine::{Engine, Session};
 use crate::error::EngineError;
-use crate::records::apply;
+use crate::records::{Applied, apply};
 use crate::sqlite::Batch;
 
 /// Changes of one transaction, at most. Others wait for the lock meanwhile.
@@ -24,8 +24,8 @@ const QUEUE_MAX: usize = 4_096;
 
 const RULES: Rules = Rules { name: "changes", queue_max: QUEUE_MAX, batch_max: BATCH_MAX, lingers: false };
 
-/// What happened to a change: the number of watched changes so far where it is one, or why it does not hold.
-type Outcome = Result<Option<u64>, StoreError>;
+/// What a change has led to, or why it does not hold.
+type Outcome = Result<Applied, StoreError>;
 
 /// Where changes are handed in. Dropped, it finishes what it has taken.
 pub(crate) struct Changes {

@@ -170,12 +170,13 @@ impl SqlStore {
         self.watch.moved_to(count);
     }
 
-    async fn carry_out(&self, change: Change) -> Result<(), StoreError> {
+    async fn carry_out(&self, change: Change) -> Result<Vec<u64>, StoreError> {
         check(&change)?;
-        if let Some(count) = self.changes.submit(change).await? {
+        let Applied { revisions, watched } = self.changes.submit(change).await?;
+        if let Some(count) = watched {
             self.moved_to(count);
         }
-        Ok(())
+        Ok(revisions)
     }
 
     async fn rows<T>(
@@ -277,7 +278,7 @@ impl Store for SqlStore {
         feed::read(&self.engine, kind, changed).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
-    fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn commit(&self, change: Change) -> BoxFuture<'_, Result<Vec<u64>, StoreError>> {
         self.carry_out(change).boxed()
     }
 
@@ -367,20 +368,30 @@ fn check(change: &Change) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Carries out a change within a transaction; the counter, if the change is watched.
-pub(crate) async fn apply(tx: &mut impl Session, change: Change, keys: &ChainKeys) -> Result<Option<u64>, StoreError> {
-    let watched = change.is_watched();
+/// What a change has led to.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    /// The revision of each record that it writes.
+    pub(crate) revisions: Vec<u64>,
+    /// The number of watched changes so far, where it is one.
+    pub(crate) watched: Option<u64>,
+}
+
+/// Carries out a change within a transaction.
+pub(crate) async fn apply(tx: &mut impl Session, change: Change, keys: &ChainKeys) -> Result<Applied, StoreError> {
+    let is_watched = change.is_watched();
     let Change { writes, audit, mail } = change;
+    let mut revisions = Vec::with_capacity(writes.len());
     for write in writes {
         let (kind, done) = match write {
             Write::Put(kind, document) => (kind, tables::put(tx, kind, document).await),
             Write::Delete(kind, key, revision) => (kind, tables::delete(tx, kind, key, revision).await),
         };
-        if !done.map_err(|error| error.into_store_for(kind))? {
-            return Err(StoreError::Conflict(kind));
-        }
+        let revision = done.map_err(|error| error.into_store_for(kind))?;
+        revisions.push(revision.ok_or(StoreError::Conflict(kind))?);
     }
-    add(tx, audit, mail, watched, keys).await.map_err(EngineError::into_store)
+    let watched = add(tx, audit, mail, is_watched, keys).await.map_err(EngineError::into_store)?;
+    Ok(Applied { revisions, watched })
 }
 
 async fn add(

@@ -71,7 +71,7 @@ macro_rules! statements {
                 $table,
                 " (key, revision, lookup, status, body) VALUES ($1, 1 + COALESCE((SELECT value FROM counters WHERE name = 'removed/",
                 $table,
-                "'), 0), $2, $3, $4) ON CONFLICT DO NOTHING"
+                "'), 0), $2, $3, $4) ON CONFLICT DO NOTHING RETURNING revision"
             ),
             update: concat!(
                 "UPDATE ",
@@ -134,25 +134,27 @@ pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
     })
 }
 
-/// Keeps a record at the revision after the expected one; false when it is at another.
-pub(crate) async fn put(tx: &mut impl Session, kind: Kind, document: Document) -> Result<bool, EngineError> {
+/// Keeps a record at the revision after the expected one, which is told; none when it is at another. A new record counts on from
+/// those that were removed.
+pub(crate) async fn put(tx: &mut impl Session, kind: Kind, document: Document) -> Result<Option<u64>, EngineError> {
     let Document { key, revision, lookup, status, body, names, feed } = document;
     let told = feed.map(|feed| (key.clone(), feed));
     let named = key.clone();
     let (lookup, status) = (Value::Text(lookup), Value::Text(status));
-    let rows = if revision == 0 {
-        tx.execute(of(kind).insert, vec![key.into(), lookup, status, body.into()]).await?
+    let kept = if revision == 0 {
+        let rows = tx.query(of(kind).insert, vec![key.into(), lookup, status, body.into()]).await?;
+        rows.first().map(|row| row.number(0)).transpose()?
     } else {
         let values = vec![key.into(), Value::number(revision)?, lookup, status, body.into()];
-        tx.execute(of(kind).update, values).await?
+        (tx.execute(of(kind).update, values).await? == 1).then_some(revision + 1)
     };
-    if rows == 1 {
+    if kept.is_some() {
         add_names(tx, kind, &named, names).await?;
         if let Some((key, feed)) = told {
             feed::tell(tx, kind, key, feed).await?;
         }
     }
-    Ok(rows == 1)
+    Ok(kept)
 }
 
 /// Adds names of a record.
@@ -182,12 +184,17 @@ pub(crate) fn rows_of_names(kind: Kind, key: &str, names: Vec<String>) -> Result
     Ok(names.into_iter().map(|name| vec![kind.name().into(), name.into(), key.into()]).collect())
 }
 
-/// Removes a record; false when it is at another revision.
-pub(crate) async fn delete(tx: &mut impl Session, kind: Kind, key: String, revision: u64) -> Result<bool, EngineError> {
-    let revision = Value::number(revision)?;
-    let rows = tx.execute(of(kind).delete, vec![key.as_str().into(), revision.clone()]).await?;
+/// Removes a record; the revision that it had, or none when it is at another.
+pub(crate) async fn delete(
+    tx: &mut impl Session,
+    kind: Kind,
+    key: String,
+    revision: u64,
+) -> Result<Option<u64>, EngineError> {
+    let number = Value::number(revision)?;
+    let rows = tx.execute(of(kind).delete, vec![key.as_str().into(), number.clone()]).await?;
     if rows != 1 {
-        return Ok(false);
+        return Ok(None);
     }
     if kind.has_names() {
         tx.execute(REMOVE_NAMES, vec![kind.name().into(), key.as_str().into()]).await?;
@@ -197,8 +204,8 @@ pub(crate) async fn delete(tx: &mut impl Session, kind: Kind, key: String, revis
     }
     let sql = "INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE \
                SET value = excluded.value WHERE excluded.value > counters.value";
-    tx.execute(sql, vec![format!("removed/{}", kind.name()).into(), revision]).await?;
-    Ok(true)
+    tx.execute(sql, vec![format!("removed/{}", kind.name()).into(), number]).await?;
+    Ok(Some(revision))
 }
 
 /// The number of watched changes so far.

@@ -179,7 +179,7 @@ impl MemoryStore {
         Poll::Pending
     }
 
-    fn carry_out(&self, change: Change) -> Result<(), StoreError> {
+    fn carry_out(&self, change: Change) -> Result<Vec<u64>, StoreError> {
         let mut state = self.state();
         state.check_engine()?;
         if state.conflicts > 0 {
@@ -192,7 +192,7 @@ impl MemoryStore {
         let Change { writes, audit, mail } = change;
         state.work.writes += writes.len();
         state.work.mails += mail.len();
-        writes.into_iter().try_for_each(|write| put(&mut next, write))?;
+        let revisions = writes.into_iter().map(|write| put(&mut next, write)).collect::<Result<_, _>>()?;
         for draft in audit {
             check_number(draft.at_ms.as_ms())?;
             let previous = next.audit.last().map_or_else(audit::genesis, |entry| entry.hash);
@@ -214,7 +214,7 @@ impl MemoryStore {
         if is_lost {
             return Err(StoreError::Unavailable("the connection broke during the commit".to_owned(), None));
         }
-        Ok(())
+        Ok(revisions)
     }
 }
 
@@ -263,7 +263,8 @@ fn check(change: &Change) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
+/// Carries out a write; the revision of the record.
+fn put(kept: &mut StoreState, write: Write) -> Result<u64, StoreError> {
     let (kind, key, expected) = match &write {
         Write::Put(kind, document) => (*kind, document.key.clone(), document.revision),
         Write::Delete(kind, key, expected) => (*kind, key.clone(), *expected),
@@ -289,16 +290,17 @@ fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
                 kept.told.insert(at.clone(), (feed, kept.last_told));
             }
             kept.records.insert(at, Document { revision, names: Vec::new(), feed: None, ..document });
+            Ok(revision)
         }
         // What is not there cannot be removed.
-        Write::Delete(..) if kept.records.remove(&at).is_none() => return Err(StoreError::Conflict(kind)),
+        Write::Delete(..) if kept.records.remove(&at).is_none() => Err(StoreError::Conflict(kind)),
         Write::Delete(..) => {
             *removed = expected.max(*removed);
             kept.names.retain(|(of, _, key)| (of, key) != (&at.0, &at.1));
             kept.told.remove(&at);
+            Ok(expected)
         }
     }
-    Ok(())
 }
 
 impl Store for MemoryStore {
@@ -377,7 +379,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn commit(&self, change: Change) -> BoxFuture<'_, Result<Vec<u64>, StoreError>> {
         ready(self.carry_out(change)).boxed()
     }
 

@@ -203,7 +203,7 @@ impl Bookkeeping {
             subject: entry.posting.partner.to_string(),
             detail,
         };
-        self.store.commit(Change { audit: vec![draft], ..Change::default() }).await
+        self.store.commit(Change { audit: vec![draft], ..Change::default() }).await.map(drop)
     }
 }
 

@@ -23,12 +23,33 @@ use intent_gateway_outbound::policy::idempotency::Attempt;
 const LOOK_AGAIN_MS: u64 = 250;
 
 /// How a call may go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Begun {
     /// With this order; none where the call belongs to no order.
-    With(Option<OrderId>),
+    With(Option<BegunOrder>),
     /// Not at all: the order is not any more as it was when the call was prepared.
     Overtaken,
+}
+
+/// The order of a call, as the change that begins the call keeps it.
+#[derive(Clone, Debug)]
+pub(super) struct BegunOrder {
+    order: Box<Order>,
+    /// Which of the change's writes keeps it.
+    write: usize,
+}
+
+impl BegunOrder {
+    pub(super) fn id(&self) -> &OrderId {
+        &self.order.id
+    }
+
+    /// Where the end of the call is recorded, by the revisions that the change has led to.
+    pub(super) fn into_settled(self, revisions: &[u64]) -> Settled {
+        let id = self.order.id.clone();
+        let kept = revisions.get(self.write).map(|revision| Versioned { revision: *revision, value: *self.order });
+        Settled { order: id, only_as_last: None, as_begun: kept.map(Box::new) }
+    }
 }
 
 /// A call that was made before under the same key, and its end is not known.
@@ -62,8 +83,9 @@ impl Caller {
         };
         let Some(mut order) = found else { return Ok(Begun::Overtaken) };
         order.value.begin(call.request.tool, &call.context.request_id, attempt, now);
+        let write = change.writes.len();
         change.put(&order);
-        Ok(Begun::With(Some(order.value.id)))
+        Ok(Begun::With(Some(BegunOrder { order: Box::new(order.value), write })))
     }
 
     /// The order of a call that is repeated, because nobody knows its end. It is not asked for its turn as long as nothing else
@@ -155,12 +177,13 @@ impl Caller {
     /// A step that names no key: made at once, and its order settled. None where it was overtaken.
     pub(super) async fn call_in_order(&self, call: &PreparedCall<'_>) -> Result<Option<JudgedAnswer>, CallError> {
         let proposed = Mutex::new(None);
-        let begun = steps::run(&*self.memory.store, async || {
+        let begun = steps::run_to_revisions(&*self.memory.store, async || {
             let mut change = Change::default();
             let begun = self.begin_order(call, None, None, &mut change).await?;
             Ok::<_, CallError>(match &begun {
                 Begun::With(order) => {
-                    proposed.lock().unwrap_or_else(PoisonError::into_inner).clone_from(order);
+                    let order = order.as_ref().map(|begun| begun.id().clone());
+                    *proposed.lock().unwrap_or_else(PoisonError::into_inner) = order;
                     Proposal::new(change, begun)
                 }
                 Begun::Overtaken => Proposal::nothing(begun),
@@ -171,9 +194,9 @@ impl Caller {
         if let (Err(error), Some(order)) = (&begun, proposed) {
             self.leave_never_called(call, error, Some(order), None);
         }
-        let Begun::With(order) = begun? else { return Ok(None) };
+        let (Begun::With(order), revisions) = begun? else { return Ok(None) };
+        let settled = order.map(|begun| begun.into_settled(&revisions));
         let outcome = self.make(call, false).await;
-        let settled = order.map(|order| Settled { order, only_as_last: None });
         self.settle(call, settled, None, outcome).await.map(Some)
     }
 

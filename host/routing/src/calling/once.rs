@@ -8,11 +8,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::beginning::{Begun, Earlier};
+use super::beginning::{Begun, BegunOrder, Earlier};
 use super::prepare::PreparedCall;
 use super::settling::{EndedAttempt, Settled};
 use super::{CallError, Caller, JudgedAnswer, OrderStanding};
@@ -47,6 +46,7 @@ enum Begin {
         attempt: Versioned<Attempt>,
         /// Whether one like it may have gone out before.
         again: bool,
+        order: Option<BegunOrder>,
     },
     /// The same is under way, for so many milliseconds at most.
     UnderWay(u64),
@@ -75,8 +75,14 @@ impl Caller {
         let expired = call.expired.as_ref();
         // Ends: every wait brings the deadline of the call nearer.
         loop {
-            match self.begin(call, write).await? {
-                Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await.map(Some),
+            let (begun, revisions) = self.begin(call, write).await?;
+            match begun {
+                Begin::GoesOut { attempt: Versioned { revision, value }, again, order } => {
+                    // It is what the change writes last.
+                    let revision = revisions.last().copied().unwrap_or(revision);
+                    let order = order.map(|begun| begun.into_settled(&revisions));
+                    return self.carry_out(call, Versioned { revision, value }, again, order).await.map(Some);
+                }
                 Begin::Done(answer) => return self.repeat(call, &answer, expired.is_some()).await.map(Some),
                 Begin::Overtaken => return Ok(None),
                 Begin::UnderWay(left_ms) => self.wait_for_another(left_ms, call.time).await?,
@@ -84,11 +90,11 @@ impl Caller {
         }
     }
 
-    /// Decides by what is kept under the key, and keeps the attempt that goes out.
-    async fn begin(&self, call: &PreparedCall<'_>, write: &KeyedWrite) -> Result<Begin, CallError> {
+    /// Decides by what is kept under the key, and keeps the attempt that goes out; with the revisions that this has led to.
+    async fn begin(&self, call: &PreparedCall<'_>, write: &KeyedWrite) -> Result<(Begin, Vec<u64>), CallError> {
         let (store, expired) = (&*self.memory.store, call.expired.as_ref());
         let proposed = Mutex::new(None);
-        let begun = steps::run(store, async || {
+        let begun = steps::run_to_revisions(store, async || {
             let kept = load::<Attempt>(store, &write.id().to_string()).await?;
             let (revision, kept) = match (kept, write.former_id()) {
                 (Some(kept), _) => (kept.revision, Some(kept.value)),
@@ -115,11 +121,11 @@ impl Caller {
             let Begun::With(order) = self.begin_order(call, Some(&id), earlier, &mut change).await? else {
                 return Ok(Proposal::nothing(Begin::Overtaken));
             };
-            value.order = order;
+            value.order = order.as_ref().map(|begun| begun.id().clone());
             let attempt = Versioned { revision, value };
             change.put(&attempt);
             *lock(&proposed) = Some(attempt.value.clone());
-            Ok(Proposal::new(change, Begin::GoesOut { attempt, again }))
+            Ok(Proposal::new(change, Begin::GoesOut { attempt, again, order }))
         });
         let begun = begun.await;
         let proposed = lock(&proposed).take();
@@ -129,15 +135,17 @@ impl Caller {
         begun
     }
 
-    /// Makes the call, and records its outcome.
+    /// Makes the call, and records its outcome in what its beginning is kept in.
     async fn carry_out(
         &self,
         call: &PreparedCall<'_>,
         begun: Versioned<Attempt>,
         again: bool,
+        order: Option<Settled>,
     ) -> Result<JudgedAnswer, CallError> {
-        let (revision, outcome) = join(self.revision_of(&begun), self.make(call, again)).await;
-        let attempt = begun.value.clone();
+        let outcome = self.make(call, again).await;
+        let Versioned { revision, value: begun } = begun;
+        let attempt = begun.clone();
         let ended = match &outcome {
             Ok(judged) => match self.seal_answer(&attempt, judged) {
                 Some(answer) => Some(attempt.succeed(answer)),
@@ -148,8 +156,7 @@ impl Caller {
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(_) => attempt.fail(Effect::Possible),
         };
-        let order = begun.value.order.clone().map(|order| Settled { order, only_as_last: None });
-        self.settle(call, order, Some((revision, EndedAttempt { begun: begun.value, ended })), outcome).await
+        self.settle(call, order, Some((revision, EndedAttempt { begun, ended })), outcome).await
     }
 
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
@@ -167,7 +174,7 @@ impl Caller {
         match self.make(call, true).await {
             Ok(now) if now.booking == first.booking => {
                 let only_as_last = Some(answer.key.clone());
-                let order = answer.order.clone().map(|order| Settled { order, only_as_last });
+                let order = answer.order.clone().map(|order| Settled { order, only_as_last, as_begun: None });
                 self.settle(call, order, None, Ok(now)).await
             }
             Ok(_) => {
@@ -184,17 +191,6 @@ impl Caller {
                 Ok(first)
             }
         }
-    }
-
-    /// The revision that an attempt was kept at when it began: a new record counts on from those that were removed.
-    async fn revision_of(&self, begun: &Versioned<Attempt>) -> u64 {
-        let next = begun.revision + 1;
-        if begun.revision > 0 {
-            return next;
-        }
-        // Where it cannot be read, its end can hardly be kept either, and that is told.
-        let kept = load::<Attempt>(&*self.memory.store, &begun.value.key()).await;
-        kept.ok().flatten().map_or(next, |kept| kept.revision)
     }
 
     fn seal_answer(&self, attempt: &Attempt, judged: &JudgedAnswer) -> Option<SealedAnswer> {

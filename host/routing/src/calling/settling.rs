@@ -4,6 +4,8 @@
 //! recorded once the store is back ([`unsettled`](super::unsettled)); until then the call would stand as under way, and a
 //! repeat of it be sent away.
 
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::value::RawValue;
 
 use super::ordering::{OrderStanding, Part};
@@ -29,6 +31,8 @@ pub(super) struct Settled {
     pub(super) order: OrderId,
     /// Where the call is kept under its key, if only the order's last call says something new of it.
     pub(super) only_as_last: Option<String>,
+    /// As the beginning of the call was kept. As long as nobody has changed it since, it need not be read again.
+    pub(super) as_begun: Option<Box<Versioned<Order>>>,
 }
 
 /// The attempt that a call was kept as, and what takes its place.
@@ -120,7 +124,7 @@ impl Ending {
     /// Of a call that was not made, because the store did not say that its beginning is kept.
     pub(super) fn never_called(call: &PreparedCall<'_>, order: Option<OrderId>, begun: Option<Attempt>) -> Self {
         let attempt = begun.map(|begun| EndedAttempt { ended: begun.clone().fail(Effect::None), begun });
-        let order = order.map(|order| Settled { order, only_as_last: None });
+        let order = order.map(|order| Settled { order, only_as_last: None, as_begun: None });
         Self::new(call, order, attempt, Happened::Failed(NEVER_CALLED.to_owned()))
     }
 
@@ -184,8 +188,9 @@ impl Caller {
         outcome: Result<JudgedAnswer, CallError>,
     ) -> Result<JudgedAnswer, CallError> {
         let (revision, attempt) = attempt.unzip();
-        let ending = Ending::of(call, order, attempt, &outcome);
-        match (self.record_end(&ending, revision).await, outcome) {
+        let mut ending = Ending::of(call, order, attempt, &outcome);
+        let as_begun = ending.order.as_mut().and_then(|settled| settled.as_begun.take());
+        match (self.record_end(&ending, revision, as_begun).await, outcome) {
             (Ok(order), Ok(answer)) => Ok(JudgedAnswer { order, ..answer }),
             (Ok(_), Err(error)) => Err(error),
             (Err(error), outcome) => {
@@ -199,16 +204,25 @@ impl Caller {
         }
     }
 
-    async fn record_end(&self, ending: &Ending, revision: Option<u64>) -> Result<Option<OrderStanding>, CallError> {
+    async fn record_end(
+        &self,
+        ending: &Ending,
+        revision: Option<u64>,
+        as_begun: Option<Box<Versioned<Order>>>,
+    ) -> Result<Option<OrderStanding>, CallError> {
         let store = &*self.memory.store;
+        // For the first try alone: after a conflict it is read.
+        let as_begun = Mutex::new(as_begun);
         steps::run(store, async || {
             let mut change = Change::default();
             if let (Some(attempt), Some(revision)) = (&ending.attempt, revision) {
                 attempt.write(revision, &mut change);
             }
-            let kept = match &ending.order {
-                Some(settled) => load::<Order>(store, settled.order.as_str()).await?,
-                None => None,
+            let as_begun = as_begun.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let kept = match (as_begun, &ending.order) {
+                (Some(kept), _) => Some(*kept),
+                (None, Some(settled)) => load::<Order>(store, settled.order.as_str()).await?,
+                (None, None) => None,
             };
             let mut standing = None;
             if let Some(mut kept) = kept {

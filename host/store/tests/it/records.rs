@@ -156,15 +156,20 @@ async fn a_removed_record_does_not_come_back_as_itself(place: impl Place) {
     let kind = Kind::EmailCodes;
     let mut highest = 0;
     for _ in 0..3 {
-        store.commit(put(kind, record("a@x.example"))).await.unwrap();
+        let told = store.commit(put(kind, record("a@x.example"))).await.unwrap();
         let at = revision(&*store, kind, "a@x.example").await.unwrap();
         assert!(at > highest, "{at}");
-        store.commit(put(kind, Document { revision: at, ..record("a@x.example") })).await.unwrap();
+        assert_eq!(told, [at]);
+        let told = store.commit(put(kind, Document { revision: at, ..record("a@x.example") })).await.unwrap();
         highest = at + 1;
-        store.commit(delete(kind, "a@x.example", highest)).await.unwrap();
+        assert_eq!(told, [highest]);
+        assert_eq!(store.commit(delete(kind, "a@x.example", highest)).await.unwrap(), [highest]);
     }
-    store.commit(put(Kind::Accounts, record("ptr_1"))).await.unwrap();
-    assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, Some(1), "another kind counts for itself");
+    // Each write of a change in its place.
+    let mut both = put(Kind::Accounts, record("ptr_1"));
+    both.writes.extend(put(kind, record("a@x.example")).writes);
+    assert_eq!(store.commit(both).await.unwrap(), [1, highest + 1], "another kind counts for itself");
+    assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, Some(1));
 }
 
 async fn a_change_holds_whole_or_not_at_all(place: impl Place) {

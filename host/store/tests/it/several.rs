@@ -30,7 +30,7 @@ async fn no_update_is_lost(place: impl Place) {
                 let mut change = put(Kind::Accounts, document);
                 change.audit.push(entry("ptr_1"));
                 match store.commit(change).await {
-                    Ok(()) => return,
+                    Ok(_) => return,
                     Err(StoreError::Conflict(_)) => {}
                     Err(error) => panic!("{error:?}"),
                 }

@@ -392,7 +392,7 @@ pub(crate) fn entry(subject: &str) -> AuditDraft {
 }
 
 /// Whether a change was refused because of another.
-pub(crate) fn is_conflict(result: &Result<(), StoreError>, kind: Kind) -> bool {
+pub(crate) fn is_conflict<T>(result: &Result<T, StoreError>, kind: Kind) -> bool {
     matches!(result, Err(StoreError::Conflict(found)) if *found == kind)
 }
 

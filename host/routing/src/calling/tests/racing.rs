@@ -11,7 +11,7 @@ use super::*;
 use intent_gateway_domain::limits::CALL_SETTLED_MS;
 use intent_gateway_domain::order::turn::OUT_OF_TURN;
 use intent_gateway_domain::order::{FAILED, Happening, Order, PENDING};
-use intent_gateway_domain::store::StoreTrouble;
+use intent_gateway_domain::store::{StoreTrouble, load};
 
 type Outcome = Result<CallOutcome, CallError>;
 
@@ -113,6 +113,40 @@ fn who_waits_too_long_for_another_call_is_told_to_come_again() {
         matches!(&outcomes[..], [Err(CallError::UnderWay { wait_ms })] if *wait_ms > 10_000),
         "the first one is held for good: {outcomes:?}"
     );
+}
+
+#[test]
+fn what_somebody_else_made_of_an_order_during_a_call_stays() {
+    let world = still();
+    let reference = booked(&world);
+    world.partners.hold("alpha");
+    let mut calls = Calls::new(&world);
+    calls.begin(CANCEL, &reference, &json!({}));
+    let [order] = &orders(&world)[..] else { panic!("one order") };
+    let has_option = Some(order.has_option != Some(true));
+    let mut kept = block_on(load::<Order>(&*world.store, order.id.as_str())).expect("read").expect("kept");
+    kept.value.has_option = has_option;
+    let mut change = Change::default();
+    change.put(&kept);
+    block_on(world.store.commit(change)).expect("kept");
+    world.partners.release("alpha");
+    calls.finish();
+    let [order] = &orders(&world)[..] else { panic!("one order") };
+    assert_eq!((order.state.as_str(), order.has_option), ("cancelled", has_option));
+}
+
+#[test]
+fn the_end_of_a_call_reads_nothing_that_nobody_has_changed() {
+    let world = still();
+    world.partners.hold("alpha");
+    let mut calls = Calls::new(&world);
+    calls.begin(KEYED, &sealer().seal(&world.reference()), &json!({"request_id": "k-0"}));
+    world.store.take_work();
+    world.partners.release("alpha");
+    let outcomes = calls.finish();
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(world.store.take_work().reads, 0);
+    assert_eq!(orders(&world).len(), 1);
 }
 
 #[test]
