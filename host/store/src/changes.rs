@@ -142,3 +142,59 @@ async fn apply_all(
 }
 
 const UNDO: &str = "ROLLBACK TO SAVEPOINT change; RELEASE SAVEPOINT change";
+
+#[cfg(test)]
+mod tests {
+    use intent_gateway_domain::store::{Document, Kind, Store as _, Write};
+
+    use super::*;
+    use crate::location::Location;
+    use crate::records::SqlStore;
+    use crate::value::Value;
+
+    const KIND: Kind = Kind::Attempts;
+
+    fn put(key: &str, bytes: usize) -> Change {
+        let document = Document {
+            key: key.to_owned(),
+            revision: 0,
+            lookup: None,
+            status: None,
+            body: format!("\"{}\"", "x".repeat(bytes)),
+            names: Vec::new(),
+            feed: None,
+        };
+        Change { writes: vec![Write::Put(KIND, document)], ..Change::default() }
+    }
+
+    /// Bounds the file of the database, in pages; no less than it has.
+    async fn bound(store: &SqlStore, statement: &'static str) {
+        let Engine::Sqlite(engine) = &store.engine else { panic!("it is SQLite") };
+        engine.batch(move |tx| tx.query(statement, &[] as &[Value]).map(drop)).await.expect("bounded");
+    }
+
+    /// When its file cannot grow, SQLite rolls the transaction back by itself.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_that_cannot_grow_is_an_outage_and_keeps_nothing_that_was_not_told() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let location = Location::file(folder.path().join("x.db"));
+        let store = SqlStore::open(&location, None).await.expect("opened");
+        bound(&store, "PRAGMA max_page_count = 1").await;
+        let batches = [vec![("alone", 1 << 20)], vec![("before", 1), ("large", 1 << 20), ("after", 1)]];
+        for batch in batches {
+            let changes = batch.iter().map(|(key, bytes)| put(key, *bytes)).collect();
+            let outcomes = carry_out(&store.engine, changes, &ChainKeys::default()).await;
+            for (number, (key, _)) in batch.iter().enumerate() {
+                let error = match &outcomes {
+                    Ok(outcomes) => outcomes[number].as_ref().err(),
+                    Err(error) => Some(error),
+                };
+                let is_kept = store.get(KIND, key).await.expect("read").is_some();
+                assert_eq!(is_kept, error.is_none(), "{key}: {error:?}");
+                assert!(error.is_none_or(|error| error.trouble() == StoreTrouble::Unavailable), "{key}: {error:?}");
+            }
+        }
+        bound(&store, "PRAGMA max_page_count = 1000000").await;
+        assert_eq!(store.commit(put("large", 1 << 20)).await.expect("there is room again"), [1]);
+    }
+}

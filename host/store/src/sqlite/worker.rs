@@ -52,9 +52,11 @@ impl<'c> Batch<'c> {
 
     /// Gives up what was done so far, and begins once more.
     pub(crate) fn begin_anew(&self) -> Result<(), EngineError> {
-        self.connection
-            .execute_batch("ROLLBACK")
-            .map_err(|error| fail("a transaction cannot be rolled back", error))?;
+        if is_under_way(self.connection) {
+            self.connection
+                .execute_batch("ROLLBACK")
+                .map_err(|error| fail("a transaction cannot be rolled back", error))?;
+        }
         begin_on(self.connection, Begin::Immediate)
     }
 
@@ -64,12 +66,7 @@ impl<'c> Batch<'c> {
         sql: &'static str,
         values: impl IntoIterator<Item = &'v Value>,
     ) -> Result<Vec<Row>, EngineError> {
-        let run = || {
-            let mut prepared = self.connection.prepare_cached(sql)?;
-            bind_in_order(&mut prepared, values)?;
-            rows(&mut prepared)
-        };
-        run().map_err(|error| fail("a query failed", error))
+        query_in_order(under_way(self.connection)?, sql, values)
     }
 
     /// Runs a statement; the number of rows that it changed.
@@ -78,8 +75,9 @@ impl<'c> Batch<'c> {
         sql: &'static str,
         values: impl IntoIterator<Item = &'v Value>,
     ) -> Result<usize, EngineError> {
+        let connection = under_way(self.connection)?;
         let run = || {
-            let mut prepared = self.connection.prepare_cached(sql)?;
+            let mut prepared = connection.prepare_cached(sql)?;
             bind_in_order(&mut prepared, values)?;
             prepared.raw_execute()
         };
@@ -90,16 +88,16 @@ impl<'c> Batch<'c> {
 impl Session for &Batch<'_> {
     async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
         values.iter().try_for_each(Value::check)?;
-        execute(self.connection, &Statement { sql: sql.into(), values })
+        execute(under_way(self.connection)?, &Statement { sql: sql.into(), values })
     }
 
     async fn query(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
         values.iter().try_for_each(Value::check)?;
-        query(self.connection, &Statement { sql: sql.into(), values })
+        query(under_way(self.connection)?, &Statement { sql: sql.into(), values })
     }
 
     async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {
-        self.connection.execute_batch(sql).map_err(|error| fail("statements failed", error))
+        execute_batch(under_way(self.connection)?, sql)
     }
 
     fn as_postgres(&mut self) -> Option<&mut PostgresTx> {
@@ -203,32 +201,44 @@ fn finish<T>(
     connection: &Connection,
     work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError>,
 ) -> Result<T, EngineError> {
-    let done = work(&Batch::of(connection)).and_then(|done| commit(connection).map(|()| done));
+    let done = work(&Batch::of(connection)).and_then(|done| commit(under_way(connection)?).map(|()| done));
     roll_back(connection);
     done
 }
 
 /// One statement that stands outside of any transaction; its rows.
 pub(super) fn ask(connection: &Connection, sql: &'static str) -> Result<Vec<Row>, EngineError> {
-    Batch::of(connection).query(sql, &[] as &[Value])
+    query_in_order(connection, sql, &[] as &[Value])
 }
 
 /// Does what the owner asks, until the commit or the end of patience.
 fn follow(connection: &Connection, silence_max: Duration, commands: &Receiver<Command>) {
     while let Ok(command) = commands.recv_timeout(silence_max) {
+        let within = under_way(connection);
         match command {
-            Command::Execute(statement, reply) => drop(reply.send(execute(connection, &statement))),
-            Command::Query(statement, reply) => drop(reply.send(query(connection, &statement))),
-            Command::Batch(sql, reply) => {
-                let done = connection.execute_batch(&sql).map_err(|error| fail("statements failed", error));
-                drop(reply.send(done));
-            }
+            Command::Execute(statement, reply) => drop(reply.send(within.and_then(|tx| execute(tx, &statement)))),
+            Command::Query(statement, reply) => drop(reply.send(within.and_then(|tx| query(tx, &statement)))),
+            Command::Batch(sql, reply) => drop(reply.send(within.and_then(|tx| execute_batch(tx, &sql)))),
             Command::Commit(reply) => {
-                drop(reply.send(commit(connection)));
+                drop(reply.send(within.and_then(commit)));
                 return;
             }
         }
     }
+}
+
+/// The connection, as long as its transaction is under way. On some failures, such as a full disk, SQLite rolls a transaction
+/// back by itself: what was to be part of it would be kept by itself then.
+fn under_way(connection: &Connection) -> Result<&Connection, EngineError> {
+    if is_under_way(connection) {
+        Ok(connection)
+    } else {
+        Err(EngineError::Unavailable { what: "the database has given the transaction up", cause: None })
+    }
+}
+
+fn is_under_way(connection: &Connection) -> bool {
+    !connection.is_autocommit()
 }
 
 fn commit(connection: &Connection) -> Result<(), EngineError> {
@@ -237,11 +247,28 @@ fn commit(connection: &Connection) -> Result<(), EngineError> {
 
 /// Ends a transaction that is not over.
 fn roll_back(connection: &Connection) {
-    if !connection.is_autocommit()
+    if is_under_way(connection)
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
         tracing::error!(%error, "a transaction cannot be rolled back");
     }
+}
+
+fn execute_batch(connection: &Connection, sql: &str) -> Result<(), EngineError> {
+    connection.execute_batch(sql).map_err(|error| fail("statements failed", error))
+}
+
+fn query_in_order<'v>(
+    connection: &Connection,
+    sql: &'static str,
+    values: impl IntoIterator<Item = &'v Value>,
+) -> Result<Vec<Row>, EngineError> {
+    let run = || {
+        let mut prepared = connection.prepare_cached(sql)?;
+        bind_in_order(&mut prepared, values)?;
+        rows(&mut prepared)
+    };
+    run().map_err(|error| fail("a query failed", error))
 }
 
 fn execute(connection: &Connection, statement: &Statement) -> Result<u64, EngineError> {
