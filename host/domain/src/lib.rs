@@ -36,6 +36,7 @@ pub mod id;
 pub mod installation;
 pub mod intake;
 pub mod json_schema;
+pub mod json_string;
 pub mod limits;
 pub mod mail;
 pub mod money;

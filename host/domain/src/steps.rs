@@ -62,10 +62,8 @@ where
     for _ in 0..TRIES_MAX {
         let Proposal { change, answer } = decide().await?;
         let Some(change) = change else { return Ok((answer, Vec::new())) };
-        match store.commit(change).await {
-            Ok(revisions) => return Ok((answer, revisions)),
-            Err(StoreError::Conflict(_)) => {}
-            Err(error) => return Err(error.into()),
+        if let Some(revisions) = commit_to_revisions(store, change).await? {
+            return Ok((answer, revisions));
         }
     }
     Err(Contended.into())
@@ -76,9 +74,14 @@ where
 /// # Errors
 /// [`StoreError`], but for a conflict.
 pub async fn commit_unless_changed(store: &dyn Store, change: Change) -> Result<bool, StoreError> {
+    Ok(commit_to_revisions(store, change).await?.is_some())
+}
+
+/// The revisions that a change has led to; none when somebody else was faster.
+async fn commit_to_revisions(store: &dyn Store, change: Change) -> Result<Option<Vec<u64>>, StoreError> {
     match store.commit(change).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Conflict(_)) => Ok(false),
+        Ok(revisions) => Ok(Some(revisions)),
+        Err(StoreError::Conflict(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }

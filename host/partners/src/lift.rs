@@ -5,6 +5,7 @@
 //! the answer with a short stand-in in its place. Whenever that is not certain to give the same outcome, nothing is
 //! lifted and the general parser reads the whole.
 
+use intent_gateway_domain::json_string::special_bytes;
 use memchr::memmem;
 
 /// Stands in for a text that was lifted.
@@ -12,9 +13,6 @@ pub(crate) const STAND_IN: &str = "(the text was lifted)";
 /// The key whose string is lifted. Within a string its quotes would be escaped, so in a JSON document these bytes are
 /// a key, wherever they are found.
 const KEY: &[u8] = b"\"text\":";
-
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// A body in two parts.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,16 +77,6 @@ fn unescape(string: &[u8]) -> Option<(Vec<u8>, usize)> {
             }
         }
     }
-}
-
-/// The high bit of each byte that is a quote, a backslash or a control character. The lowest bit that is set is exact;
-/// above it, a borrow of the subtraction may set more.
-fn special_bytes(word: u64) -> u64 {
-    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGH_BITS;
-    let quotes = zero_bytes(word ^ (ONES * u64::from(b'"')));
-    let backslashes = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-    let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGH_BITS;
-    quotes | backslashes | controls
 }
 
 #[cfg(test)]

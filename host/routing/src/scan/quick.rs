@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use intent_gateway_domain::forbidden::{ForbiddenFields, Kind};
+use intent_gateway_domain::json_string::special_bytes;
 use intent_gateway_domain::limits::{
     ANSWER_NAME_MAX_CHARS, ANSWER_TEXT_MAX_CHARS, OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH,
 };
@@ -40,7 +41,7 @@ pub(crate) fn outline(json: &str, options_key: &str, fields: &ForbiddenFields<'_
     Some(outline)
 }
 
-/// Each step goes on behind what it has read, and is none where a text is no JSON or something may be wrong with it.
+/// Each step begins where the one before ended. It gives none where the text is not JSON, or where something may be wrong.
 struct Pass<'t, 'f> {
     json: &'t str,
     bytes: &'t [u8],
@@ -322,17 +323,9 @@ impl<'t, 'f> Pass<'t, 'f> {
 /// The next quote, backslash or control character. Nearly every string is short, so that nothing is got ready for long ones.
 #[inline]
 fn find_mark(bytes: &[u8], from: usize) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    // The highest bit of the first byte that is zero comes out set, and none below it; likewise of the first byte below a blank.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
-    let below_blank = |word: u64| word.wrapping_sub(ONES * 0x20) & !word;
     let mut rest = bytes.get(from..)?;
     while let Some((word, after)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let found =
-            (zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\'))) | below_blank(word))
-                & HIGHS;
+        let found = special_bytes(u64::from_le_bytes(*word));
         if found != 0 {
             return Some(bytes.len() - rest.len() + (found.trailing_zeros() / u8::BITS) as usize);
         }
