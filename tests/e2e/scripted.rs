@@ -36,6 +36,8 @@ pub(crate) enum Behaviour {
     Body(&'static str),
     /// This HTTP status with an empty body.
     Status(u16),
+    /// It asks not to be called for so many seconds.
+    SlowDown(u32),
     /// A redirect to this address.
     Redirect(String),
     /// No answer, ever.
@@ -138,6 +140,9 @@ async fn misbehave(behaviour: &Behaviour) -> Response {
     match behaviour {
         Behaviour::Body(text) => json(Body::from(*text)),
         Behaviour::Status(status) => StatusCode::from_u16(*status).expect("a status").into_response(),
+        Behaviour::SlowDown(seconds) => {
+            (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, seconds.to_string())]).into_response()
+        }
         Behaviour::Redirect(to) => (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to.clone())]).into_response(),
         Behaviour::Huge(bytes) => {
             let chunks = stream::iter((0..bytes / CHUNK).map(move |_| Ok::<_, Infallible>(spaces())));

@@ -305,9 +305,9 @@ impl OpenSegments {
             connection.execute_batch(TABLES)?;
             connection.pragma_update(None, "user_version", FORM)
         };
-        fill().map_err(|error| EngineError::because("a file of receipts cannot be filled", error))?;
+        fill().map_err(|error| worker::fail("a file of receipts cannot be filled", error))?;
         // The last who closes it folds the log into the file.
-        connection.close().map_err(|(_, error)| EngineError::because("a file of receipts cannot be closed", error))?;
+        connection.close().map_err(|(_, error)| worker::fail("a file of receipts cannot be closed", error))?;
         let sync = || File::open(&unfinished)?.sync_all();
         sync().and_then(|()| std::fs::rename(&unfinished, &to)).map_err(failed)?;
         // A name is on the disk only when its folder is, and the folder may be new.
@@ -388,7 +388,7 @@ impl OpenSegments {
 }
 
 fn check(connection: &Connection) -> Result<(), EngineError> {
-    let unreadable = |error| EngineError::because("a file of receipts cannot be read", error);
+    let unreadable = |error| worker::fail("a file of receipts cannot be read", error);
     connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(unreadable)?;
     if form(connection)? == FORM {
         Ok(())
@@ -399,7 +399,7 @@ fn check(connection: &Connection) -> Result<(), EngineError> {
 
 fn form(connection: &Connection) -> Result<i64, EngineError> {
     let form = connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    form.map_err(|error| EngineError::because("a file of receipts cannot be read", error))
+    form.map_err(|error| worker::fail("a file of receipts cannot be read", error))
 }
 
 /// Brings a file from the first form to the second, unless somebody else has done it meanwhile.
@@ -412,7 +412,7 @@ fn renew(path: &Path, busy_max: Duration) -> Result<(), EngineError> {
         }
         tx.commit()
     };
-    renew().map_err(|error| EngineError::because("a file of receipts cannot be brought to its second form", error))
+    renew().map_err(|error| worker::fail("a file of receipts cannot be brought to its second form", error))
 }
 
 fn cannot_remove(cause: std::io::Error) -> EngineError {
@@ -440,7 +440,15 @@ fn remove_in_pieces(path: &Path) -> std::io::Result<()> {
 }
 
 fn cannot_open(error: OpenError) -> EngineError {
-    EngineError::because("a file of receipts cannot be opened", error)
+    let what = "a file of receipts cannot be opened";
+    match error {
+        // A disk that takes nothing more is told from a defect.
+        OpenError::Engine(cause) => match cause.downcast() {
+            Ok(error) => worker::fail(what, *error),
+            Err(cause) => EngineError::because(what, cause),
+        },
+        error => EngineError::because(what, error),
+    }
 }
 
 /// Removes a database file. The log goes last: with a file that is there it must not be missing.
@@ -454,4 +462,26 @@ fn remove_all(path: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_opened_for_want_of_room_is_an_outage() {
+        let opened = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            matches!(cannot_open(OpenError::Engine(error.into())), EngineError::Unavailable { .. })
+        };
+        // What processes share of a file is made when it is opened.
+        for code in [ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_FULL, ffi::SQLITE_CANTOPEN] {
+            assert!(opened(code), "{code}");
+        }
+        assert!(!opened(ffi::SQLITE_NOTADB));
+        let setting = OpenError::Setting { setting: "synchronous", wanted: "FULL", found: "0".to_owned() };
+        assert!(matches!(cannot_open(setting), EngineError::Failed { .. }));
+    }
 }
