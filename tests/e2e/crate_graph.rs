@@ -77,6 +77,7 @@ fn dependencies_point_one_way() {
                 "signing",
             ],
         ),
+        ("console", &["api", "domain", "http"]),
         ("check", &["catalogue", "domain", "ledger", "linking", "onboarding", "outbound", "store"]),
         (
             "config",

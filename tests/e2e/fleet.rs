@@ -23,8 +23,8 @@ pub(crate) const LEASE: Duration = Duration::from_secs(2);
 const TAKEN_OVER: Duration = Duration::from_secs(8);
 /// Within this time the others know that a partner wants to be left alone: a second, and a busy machine.
 const HEARD_WITHIN: Duration = Duration::from_secs(3);
-/// For so long the partner wants to be left alone: longer than a test on a busy machine takes.
-const LEFT_ALONE_SECONDS: u32 = 25;
+/// For so long the partner wants to be left alone: longer than a search waits, and than a test on a busy machine takes.
+const LEFT_ALONE_SECONDS: u32 = 60;
 const TOOLS: &str = "/api/v1/intents/auto.book_ac_service/tools";
 const CREATE: &str = "create_ac_service_booking";
 

@@ -9,6 +9,7 @@ mod calls;
 mod catalogue;
 mod classify;
 mod completion;
+mod console;
 mod contract_cases;
 mod crate_graph;
 mod dining;

@@ -1,5 +1,6 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
-//! MCP's conformance suite and the servers of its SDKs, an authorization server, PostgreSQL, HAProxy, an OCI registry, valgrind,
+//! MCP's conformance suite and the servers of its SDKs, an authorization server, what drives a browser, PostgreSQL, HAProxy, an OCI
+//! registry, Chromium, valgrind,
 //! and programs in Rust.
 
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use test_servers::tools::{
-    ENVIRONMENT, LINKING_NODE_PROJECT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS, REQUIREMENTS,
-    linking_provider, mcp_node,
+    BROWSER_NODE_PROJECT, ENVIRONMENT, LINKING_NODE_PROJECT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS,
+    REQUIREMENTS, browser_script, linking_provider, mcp_node,
 };
 
 use crate::command::{cargo, exists, output, root, run, step};
@@ -34,6 +35,11 @@ const REGISTRY: &str = "docker-registry";
 /// What copies artifacts; also its package.
 const SKOPEO: &str = "skopeo";
 
+/// As [`POSTGRES_WISH`], for tests that need a browser.
+const BROWSER_WISH: &str = "INTENT_GATEWAY_TEST_BROWSER";
+/// The browser; also its package.
+const CHROMIUM: &str = "chromium";
+
 /// As [`POSTGRES_WISH`], for the counting of instructions.
 const VALGRIND_WISH: &str = "INTENT_GATEWAY_TEST_VALGRIND";
 /// Counts instructions; also its package.
@@ -57,9 +63,11 @@ pub(crate) fn install() -> anyhow::Result<()> {
     install_environment(MCP_ENVIRONMENT, MCP_REQUIREMENTS)?;
     install_mcp_node()?;
     install_node_project(LINKING_NODE_PROJECT, || linking_provider().is_ok())?;
+    install_node_project(BROWSER_NODE_PROJECT, || browser_script("walk.mjs").is_ok())?;
     install_optional(&POSTGRES)?;
     install_optional(&PROXY)?;
     install_optional(&OCI_REGISTRY)?;
+    install_optional(&BROWSER)?;
     install_optional(&COPIER)
 }
 
@@ -107,7 +115,8 @@ pub(crate) fn install_mcp_node() -> anyhow::Result<()> {
 fn install_node_project(project: &str, is_there: fn() -> bool) -> anyhow::Result<()> {
     if !exists("npm") {
         bail!(
-            "npm installs MCP's conformance suite, the servers of its Node SDKs and an authorization server; install it"
+            "npm installs MCP's conformance suite, the servers of its Node SDKs, an authorization server and what drives a browser; \
+             install it"
         );
     }
     let home = root().join(project);
@@ -136,6 +145,7 @@ const POSTGRES: Optional =
 const PROXY: Optional = Optional { what: "HAProxy", package: HAPROXY, wish: HAPROXY_WISH, is_there: has_haproxy };
 const OCI_REGISTRY: Optional =
     Optional { what: "an OCI registry", package: REGISTRY, wish: REGISTRY_WISH, is_there: has_registry };
+const BROWSER: Optional = Optional { what: "Chromium", package: CHROMIUM, wish: BROWSER_WISH, is_there: has_chromium };
 const COUNTER: Optional = Optional { what: "valgrind", package: VALGRIND, wish: VALGRIND_WISH, is_there: has_valgrind };
 const COPIER: Optional = Optional { what: "skopeo", package: SKOPEO, wish: REGISTRY_WISH, is_there: has_skopeo };
 
@@ -249,6 +259,11 @@ fn has_haproxy() -> bool {
 /// Whether the registry is found on the path.
 fn has_registry() -> bool {
     exists(REGISTRY)
+}
+
+/// Whether Chromium is found on the path.
+fn has_chromium() -> bool {
+    exists(CHROMIUM)
 }
 
 /// Whether valgrind is found on the path.

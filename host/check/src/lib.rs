@@ -15,6 +15,7 @@ use intent_gateway_domain::order::{Order, OrderedOption};
 use intent_gateway_domain::signing_keys::Webhook;
 use intent_gateway_domain::store::{Store as _, StoreError};
 use intent_gateway_domain::vault::Vault;
+use intent_gateway_domain::web_session::WebSession;
 use intent_gateway_ledger::bookkeeping::{self, fault_code, fault_entry};
 use intent_gateway_ledger::completion::test_reports::TestReport;
 use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review};
@@ -72,6 +73,7 @@ pub async fn check_all(
     parts.add("ordered_options", check_records::<OrderedOption>(store, tell).await).await?;
     parts.add("test_reports", check_records::<TestReport>(store, tell).await).await?;
     parts.add("approvals", check_sealed_records::<Approval>(store, vault, tell).await).await?;
+    parts.add("web_sessions", check_sealed_records::<WebSession>(store, vault, tell).await).await?;
     parts.add_all("contracts", intent_gateway_catalogue::check(store, tell).await).await?;
     parts.add("references", store.check_references(tell).await).await?;
     parts.add("reported_orders", orders::check_reported(store, store, tell).await).await?;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use intent_gateway_domain::approval::Approval;
 use intent_gateway_domain::reseal::{Resealed, reseal_all};
 use intent_gateway_domain::signing_keys::Webhook;
+use intent_gateway_domain::web_session::WebSession;
 use intent_gateway_outbound::policy::idempotency::Attempt;
 use intent_gateway_store::SqlStore;
 use serde_json::json;
@@ -142,6 +143,7 @@ async fn reseal(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result
     all += reseal_all::<Webhook>(store, &vault, &tell).await.context(stopped)?;
     all += reseal_all::<Attempt>(store, &vault, &tell).await.context(stopped)?;
     all += reseal_all::<Approval>(store, &vault, &tell).await.context(stopped)?;
+    all += reseal_all::<WebSession>(store, &vault, &tell).await.context(stopped)?;
     all += intent_gateway_linking::reseal(store, &vault, &tell).await.context(stopped)?;
     all += intent_gateway_onboarding::reseal_documents(store, &vault, &tell).await.context(stopped)?;
     all += store.reseal_mail(&vault, intent_gateway_onboarding::mail_context, &tell).await.context(stopped)?;

@@ -12,7 +12,7 @@ use super::load::ConfigError;
 use super::{Config, PartnerEntry};
 
 /// SHA-256 digests of every key, token and password in `examples/`. A test holds the files against it.
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 10] = [
     "fc26f55cb20c3ff29f6d82300f8ac4e9322291d59f8254caa683cf4ab45f57e6",
     "03567b6db51f930311d945f98e3098c31e93446b62ff56b0510309eb61dc7414",
     "7ebf5ea0d6e932b89bfbe80d1f81108e300705e86aea6ff4e70c388f296a53f5",
@@ -22,6 +22,7 @@ const EXAMPLES: [&str; 9] = [
     "e542ba73718987feb625e128d65bbdfaae6b266dabd9624cb1d241c04c99dac2",
     "531dec398b481bb4a558523abc47bab864dfc5b1f64de5317127740045b3639e",
     "7e8be1bac2fccc98533c43b5ebba4514ffc946e68a91e18cfaafd3b83608984c",
+    "08b637a9fb2b354af5c2537279c0f1acef94fdc28b11cc2f37bff513d4c1b8e4",
 ];
 
 fn is_example(secret: &Secret) -> bool {
@@ -51,11 +52,14 @@ impl Config {
     /// [`ConfigError::Invalid`] with each example key and each setting for development, where others can reach the address; with each
     /// example key, where `platform.base_url` is a public one.
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
-        let (listen, base_url) = (self.server.listen, &self.platform.base_url);
-        let reached = match (is_loopback(listen), is_public(base_url)) {
-            (false, _) => format!("`server.listen` is {listen}"),
-            (true, true) => format!("`platform.base_url` is {base_url}"),
-            (true, false) => return Ok(()),
+        let base_url = &self.platform.base_url;
+        let pages = self.console.listen.filter(|_| self.console.enabled);
+        let listens = [("server.listen", Some(self.server.listen)), ("console.listen", pages)];
+        let open = listens.into_iter().find_map(|(name, listen)| Some((name, listen.filter(|at| !is_loopback(*at))?)));
+        let reached = match (open, is_public(base_url)) {
+            (Some((name, listen)), _) => format!("`{name}` is {listen}"),
+            (None, true) => format!("`platform.base_url` is {base_url}"),
+            (None, false) => return Ok(()),
         };
         let mut problems: Vec<String> = self
             .secrets()
@@ -67,7 +71,7 @@ impl Config {
                 )
             })
             .collect();
-        if !is_loopback(listen) {
+        if open.is_some() {
             problems.extend(self.development_settings().into_iter().map(|(name, advice)| {
                 format!("{name} is for development, and {reached}, which others can reach; {advice}")
             }));
@@ -83,6 +87,7 @@ impl Config {
             ("auth.reference_key", auth.reference_key.as_ref()),
             ("auth.master_key", auth.master_key.as_ref()),
             ("mail.password", self.mail.password.as_ref()),
+            ("console.sign_in_client_secret", self.console.sign_in_client_secret.as_ref()),
         ];
         let keys = keys.into_iter().filter_map(|(name, key)| Some((name, key?)));
         let signing = auth.previous_signing_keys.iter().map(|key| ("auth.previous_signing_keys", key));
@@ -175,6 +180,17 @@ mod tests {
             breaches.iter().for_each(|(_, breach)| breach(&mut config));
             assert_eq!(problems(&config), Vec::<String>::new(), "{listen}");
         }
+    }
+
+    #[test]
+    fn pages_that_others_reach_count_as_the_api_does() {
+        let mut config = config("127.0.0.1:80");
+        config.mail.mode = MailMode::Outbox;
+        config.console.listen = Some("192.0.2.1:81".parse().expect("an address"));
+        assert_eq!(problems(&config), Vec::<String>::new(), "there are none");
+        config.console.enabled = true;
+        let problems = problems(&config);
+        assert!(problems.len() == 1 && problems[0].contains("`console.listen` is 192.0.2.1:81"), "{problems:?}");
     }
 
     #[test]

@@ -41,6 +41,11 @@ fn every_algorithm() -> Vec<SignatureAlgorithm> {
 }
 
 impl IssuerEntry {
+    /// Whether this is its issuer, to the letter.
+    pub(crate) fn is_of(&self, issuer: &str) -> bool {
+        self.issuer == issuer
+    }
+
     /// The issuer as the verifier takes it; an entry that says nothing of roles gives none.
     pub fn config(&self) -> IssuerConfig {
         let roles = match (self.role, &self.role_claim) {

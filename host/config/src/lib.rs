@@ -4,6 +4,7 @@
 //! is described in `docs/configuration.md`, which a test holds against this module.
 
 mod anchors;
+mod console;
 mod environment;
 mod exposure;
 mod fleet;
@@ -52,6 +53,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, put_own_anchors_aside, read_anchors};
+pub use self::console::{ConsoleSection, SignInBearer, TeamSignIn};
 pub use self::fleet::FleetSection;
 pub use self::init::{InitError, init};
 pub use self::issuers::IssuerEntry;
@@ -104,6 +106,7 @@ pub struct Config {
     pub contracts: ContractsSection,
     pub search: SearchSection,
     pub streams: StreamsSection,
+    pub console: ConsoleSection,
     pub sandbox: SandboxConfig,
     pub partner_client: PartnerClientConfig,
     pub log: LogSection,
@@ -132,6 +135,7 @@ impl Default for Config {
             contracts: ContractsSection::default(),
             search: SearchSection::default(),
             streams: StreamsSection::default(),
+            console: ConsoleSection::default(),
             sandbox: SandboxConfig::default(),
             partner_client: PartnerClientConfig::default(),
             log: LogSection::default(),
@@ -181,6 +185,11 @@ impl Default for ServerSection {
 }
 
 impl ServerSection {
+    /// The listener of pages that have an address of their own.
+    pub fn listener_at(&self, listen: SocketAddr) -> ServerConfig {
+        ServerConfig { listen, ..self.listener() }
+    }
+
     pub fn listener(&self) -> ServerConfig {
         ServerConfig {
             listen: self.listen,
@@ -537,6 +546,7 @@ impl Config {
         self.contracts.check(&mut problems);
         self.search.check(&self.server, &mut problems);
         self.streams.check(&self.server, &mut problems);
+        self.console.check(&self.server, &self.auth.issuers, &mut problems);
         self.log.check(&mut problems);
         self.telemetry.check(&self.server, &mut problems);
         problems.extend(self.sandbox.validate().err().map(|error| error.to_string()));
@@ -565,6 +575,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         contracts,
         search,
         streams,
+        console,
         sandbox,
         partner_client,
         log,
@@ -590,6 +601,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     insert("contracts", toml::Value::try_from(contracts)?);
     insert("search", toml::Value::try_from(search)?);
     insert("streams", toml::Value::try_from(streams)?);
+    insert("console", toml::Value::try_from(console)?);
     insert("sandbox", toml::Value::Table(show_sandbox(sandbox)?));
     insert("partner_client", toml::Value::Table(show_partner_client(partner_client)?));
     insert("log", toml::Value::try_from(log)?);

@@ -111,7 +111,7 @@ impl LinkingSection {
 }
 
 /// Codes and cookies come over this address: nobody may read them on the way.
-fn is_for_browsers(url: &str) -> bool {
+pub(crate) fn is_for_browsers(url: &str) -> bool {
     let Ok(uri) = url.parse::<http::Uri>() else { return false };
     let plain = uri.query().is_none() && uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
     let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');

@@ -15,7 +15,7 @@ use super::layers::{Layers, Table};
 use super::secret_files;
 
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 21] = [
+const TOP_LEVEL: [&str; 22] = [
     "state_dir",
     "server",
     "quotas",
@@ -32,6 +32,7 @@ const TOP_LEVEL: [&str; 21] = [
     "contracts",
     "search",
     "streams",
+    "console",
     "sandbox",
     "partner_client",
     "log",
@@ -118,6 +119,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
         contracts: sections.table("contracts"),
         search: sections.table("search"),
         streams: sections.table("streams"),
+        console: sections.table("console"),
         sandbox: sections.table("sandbox"),
         partner_client: sections.table("partner_client"),
         log: sections.table("log"),

@@ -38,7 +38,7 @@ const fn list(path: &'static [&'static str]) -> SecretSetting {
 }
 
 /// Every setting that is a secret. A test holds what is redacted against it.
-pub(crate) const SECRETS: [SecretSetting; 11] = [
+pub(crate) const SECRETS: [SecretSetting; 12] = [
     one(&["auth", "signing_key"]),
     list(&["auth", "previous_signing_keys"]),
     one(&["auth", "reference_key"]),
@@ -48,6 +48,7 @@ pub(crate) const SECRETS: [SecretSetting; 11] = [
     one(&["store", "url"]),
     one(&["linking", "clients", EACH, "client_secret"]),
     one(&["mail", "password"]),
+    one(&["console", "sign_in_client_secret"]),
     one(&["partners", EACH, "token"]),
     one(&["partners", EACH, "webhook_signing_key"]),
 ];
@@ -246,6 +247,10 @@ mod tests {
             [mail]
             user = "u"
             password_file = "key"
+            [console]
+            sign_in_issuer = "https://id.example"
+            sign_in_client_id = "console"
+            sign_in_client_secret_file = "key"
             [[linking.clients]]
             partner = "a"
             issuer = "https://id.example"

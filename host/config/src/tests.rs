@@ -66,6 +66,7 @@ fn every_key() -> Vec<String> {
         ("contracts", load::keys::<ContractsSection>()),
         ("search", load::keys::<SearchSection>()),
         ("streams", load::keys::<StreamsSection>()),
+        ("console", load::keys::<ConsoleSection>()),
         ("sandbox", load::keys::<SandboxConfig>()),
         ("partner_client", load::keys::<PartnerClientConfig>()),
         ("log", load::keys::<LogSection>()),

@@ -76,3 +76,4 @@ pub mod user_data;
 pub mod vault;
 pub mod versions;
 pub mod violations;
+pub mod web_session;

@@ -66,11 +66,13 @@ pub enum Kind {
     ContractRevocations,
     /// What a gateway has seen of a rollout. Key: intent and gateway.
     RolloutEvidence,
+    /// Who is signed in at a page. Key: mark of what the browser holds; names: whose it is.
+    WebSessions,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -94,6 +96,7 @@ impl Kind {
         Self::ContractStates,
         Self::ContractRevocations,
         Self::RolloutEvidence,
+        Self::WebSessions,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -123,13 +126,14 @@ impl Kind {
             Self::ContractStates => "contract_states",
             Self::ContractRevocations => "contract_revocations",
             Self::RolloutEvidence => "rollout_evidence",
+            Self::WebSessions => "web_sessions",
         }
     }
 
     /// Whether such records have names that they share.
     #[must_use]
     pub fn has_names(self) -> bool {
-        matches!(self, Self::Orders | Self::TestReports)
+        matches!(self, Self::Orders | Self::TestReports | Self::WebSessions)
     }
 
     /// Whether changes of such records are told in feeds.

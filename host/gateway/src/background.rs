@@ -25,6 +25,7 @@ use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::supervise::restart_on_panic;
+use intent_gateway_domain::web_session::forget_sessions;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
@@ -637,6 +638,7 @@ async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
         ("writes whose keys are free again", told(forget_attempts(&*store, clock.settled()).await)),
         ("test reports whose time is over", told(forget_test_reports(&*store, clock.settled()).await)),
         ("what waited too long for a second person", told(forget_expired(&*store, clock.settled()).await)),
+        ("sessions of pages that are over", told(forget_sessions(&*store, clock.settled()).await)),
         ("links that nobody has ended", told(linking.forget_pending().await)),
         ("counts that are over", told(counts.forget_ended().await)),
         ("contracts of gateways that have gone", told(catalogue.forget_dead().await)),

@@ -20,9 +20,9 @@ use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
-use intent_gateway_http::server::{Drained, IDLE_LINGER, ReservedAddress, Shutdown};
+use intent_gateway_http::server::{BindError, Drained, IDLE_LINGER, ReservedAddress, Server, Shutdown};
 use intent_gateway_http::streams::Streams;
-use intent_gateway_http::{AppState, router};
+use intent_gateway_http::{AppState, router, router_beside_pages};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
@@ -58,6 +58,7 @@ use crate::background::{Background, ContractWork, Keep, SharedParts, Work};
 use crate::chains::{ChainGuard, KeptAnchors};
 use crate::checks::StoreGuard;
 use crate::clocks::Clocks;
+use crate::console::{self, Invitation, Pages};
 use crate::contracts::Sources;
 use crate::disk::{DiskWatch, Thinner};
 use crate::fleet::{BootClock, Entry, Membership, gateway_id, gateway_name};
@@ -92,6 +93,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     // Before anything is compiled or opened: of two gateways that are started at one address, the second says so at once.
     let address = ReservedAddress::take(config.server.listener())?;
     let scrape_address = Telemetry::reserve(&config)?;
+    let pages_address = console::reserve(&config)?;
     check_writable(&config)?;
     // From here on, for what was kept may have to be compiled again, which takes seconds: a signal ends that at once.
     let drain = Drain { leaving: leaving.clone(), draining: draining.clone(), serving: CancellationToken::new() };
@@ -142,7 +144,10 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
     let idle_linger = IDLE_LINGER.min(config.server.drain_announce());
-    let server = address.listen(router(state), Shutdown { announced: leaving, begun: draining, idle_linger })?;
+    let pages = Pages::prepare(&config, &vault, store.clone(), clock.clone(), state.tokens.clone())?;
+    let invitation = pages.as_ref().map(Invitation::from);
+    let shutdown = Shutdown { announced: leaving, begun: draining, idle_linger };
+    let Servers { server, pages } = listen(state, pages, (address, pages_address), shutdown)?;
     drain.serving.cancel();
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
@@ -215,9 +220,18 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     };
     let background = Background::start(work, &stop);
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
+    if let Some(invitation) = invitation {
+        invitation.tell(pages.as_ref().map_or(server.local_addr(), Server::local_addr));
+    }
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
-    let drained = server.run().await;
+    let pages = async {
+        match pages {
+            Some(pages) => pages.run().await,
+            None => Drained::Clean,
+        }
+    };
+    let (drained, _) = tokio::join!(server.run(), pages);
     stop.cancel();
     let membership = background.stop().await;
     // Once more for those whose last try failed.
@@ -244,6 +258,33 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         }
     }
     Ok(())
+}
+
+/// The listeners.
+struct Servers {
+    server: Server,
+    /// Of the pages, where they have an address of their own.
+    pages: Option<Server>,
+}
+
+/// Opens the listeners.
+fn listen(
+    state: AppState,
+    pages: Option<Pages>,
+    (address, pages_address): (ReservedAddress, Option<ReservedAddress>),
+    shutdown: Shutdown,
+) -> Result<Servers, BindError> {
+    let Some(Pages { parts, .. }) = pages else {
+        return Ok(Servers { server: address.listen(router(state), shutdown)?, pages: None });
+    };
+    let (api, pages) = router_beside_pages(state, |inside| intent_gateway_console::router(parts, inside));
+    match pages_address {
+        None => Ok(Servers { server: address.listen(api.merge(pages), shutdown)?, pages: None }),
+        Some(pages_address) => Ok(Servers {
+            server: address.listen(api, shutdown.clone())?,
+            pages: Some(pages_address.listen(pages, shutdown)?),
+        }),
+    }
 }
 
 /// What runs contracts, what says which, and this gateway's place among those that it says it to.

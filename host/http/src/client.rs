@@ -19,7 +19,7 @@ use intent_gateway_domain::fleet::Fleet;
 use crate::quota::{Counted, Remaining};
 
 /// The header in which proxies name who asked them, the nearest one last.
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The same by its standard name (RFC 7239). It is not read, and gives a proxy away.
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 /// Clients that are told apart. Each is a number below this one: whoever has more addresses than that to ask from gets

@@ -294,6 +294,10 @@ impl Refusal {
         &self.code
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     pub(crate) fn detail(&self) -> Option<&str> {
         self.internal.as_deref()
     }

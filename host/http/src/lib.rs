@@ -18,6 +18,7 @@ mod connections;
 mod drain;
 pub mod error;
 mod findings;
+pub mod inside;
 mod linking;
 mod metrics;
 mod naming;
@@ -80,6 +81,7 @@ use crate::change_budget::ChangeBudget;
 pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::client::{ClientLimit, Clients, ProxyWatch};
 use crate::error::{Code, Refusal};
+use crate::inside::Inside;
 pub use crate::metrics::scrape_router;
 use crate::quota::QuotaKeeper;
 pub use crate::quota::{Quota, Quotas};
@@ -237,6 +239,14 @@ pub(crate) struct App {
 /// Around every route stands the request's identifier, span and refusal body; around those of an audience, besides,
 /// [`admit`]. A new handler cannot forget either.
 pub fn router(state: AppState) -> Router {
+    router_beside_pages(state, |_| Router::new()).0
+}
+
+/// The same, and pages that ask it as their visitors; `pages` makes their routes. Both may be served at one address, or each at its
+/// own.
+///
+/// Around pages stands what is around every route; who may see which one they decide themselves, by what the API answers.
+pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router) -> (Router, Router) {
     let sessions = state.onboarding.sessions.clone();
     let access = Access { tokens: state.tokens.clone(), issuers: state.issuers, sessions, rules: state.token_rules };
     let access = Arc::new(access);
@@ -359,5 +369,9 @@ pub fn router(state: AppState) -> Router {
         .method_not_allowed_fallback(|| async { Refusal::new(Code::MethodNotAllowed) })
         .with_state(app);
     // What was approved goes through the same routes, as a part of the request that approves it.
-    routes.clone().layer(Extension(Replay(routes))).layer(axum::middleware::from_fn(request_id::layer))
+    let routes = routes.clone().layer(Extension(Replay(routes)));
+    let in_requests = || axum::middleware::from_fn(request_id::layer);
+    let routes = routes.layer(in_requests());
+    let pages = pages(Inside::new(routes.clone(), access, clients));
+    (routes, pages.layer(in_requests()))
 }

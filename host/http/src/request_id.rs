@@ -23,6 +23,7 @@ use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::error::{Code, Refusal};
+use crate::inside::Page;
 use crate::quota::RateLimitFields;
 
 /// Carries the identifier, in both directions.
@@ -76,7 +77,8 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
         let mut response = caught(request, next).await;
         let refusal = response.extensions_mut().remove::<Refusal>().or_else(|| {
             let status = response.status();
-            (status.is_client_error() || status.is_server_error()).then(|| Refusal::of_status(status))
+            let is_page = response.extensions().get::<Page>().is_some();
+            (!is_page && (status.is_client_error() || status.is_server_error())).then(|| Refusal::of_status(status))
         });
         observed.note_answer(response.status().as_u16());
         report(response.status(), refusal.as_ref(), start.elapsed());

@@ -198,7 +198,7 @@ const DICTIONARIES_IN_SEGMENTS: SegmentStatements =
     SegmentStatements { page: None, insert: "INSERT INTO receipt_dictionaries (number, bytes) VALUES ($1, $2)" };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 36] = [
+pub(crate) const TABLES: [Table; 37] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -222,6 +222,7 @@ pub(crate) const TABLES: [Table; 36] = [
     records!("contract_states"),
     records!("contract_revocations"),
     records!("rollout_evidence"),
+    records!("web_sessions"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

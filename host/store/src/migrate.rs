@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 23] = [
+const STEPS: [Step; 24] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -158,10 +158,16 @@ const STEPS: [Step; 23] = [
         sqlite: include_str!("../migrations/V23__receipt_dictionaries.sqlite.sql"),
         postgres: include_str!("../migrations/V23__receipt_dictionaries.postgres.sql"),
     },
+    Step {
+        name: "V24__web_sessions",
+        both: include_str!("../migrations/V24__web_sessions.sql"),
+        sqlite: include_str!("../migrations/V24__web_sessions.sqlite.sql"),
+        postgres: include_str!("../migrations/V24__web_sessions.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 23;
+pub(crate) const VERSION: u64 = 24;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

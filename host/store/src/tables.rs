@@ -109,6 +109,7 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::ContractStates => statements!("contract_states"),
         Kind::ContractRevocations => statements!("contract_revocations"),
         Kind::RolloutEvidence => statements!("rollout_evidence"),
+        Kind::WebSessions => statements!("web_sessions"),
     }
 }
 

@@ -45,7 +45,7 @@ impl Platform {
     }
 
     /// Runs the go-live check with every requirement confirmed that is for people.
-    pub(super) async fn test(&self, business: &Business) -> Value {
+    pub(crate) async fn test(&self, business: &Business) -> Value {
         let path = business.admin_path("test");
         let first = self.admin(&path, json!({"intent": INTENT, "requests": samples()})).await;
         let items = first["items"].as_array().unwrap_or_else(|| panic!("no items: {first}"));
@@ -224,13 +224,13 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
 }
 
 /// A site with a privacy policy.
-pub(super) struct Page {
-    pub(super) url: String,
+pub(crate) struct Page {
+    pub(crate) url: String,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Page {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let policy = || async { axum::response::Html("<h1>Privacy</h1><p>We keep what we need.</p>") };
         let router = axum::Router::new().route("/privacy", axum::routing::get(policy));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");

@@ -17,6 +17,7 @@ use test_servers::postgres::Postgres;
 use test_servers::smtp::{SmtpOptions, SmtpServer};
 
 pub(crate) use self::access::resigned;
+pub(crate) use self::flow::Page;
 use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract, eventually};
 
 pub(crate) const INTENT: &str = "auto.book_ac_service";
@@ -46,11 +47,16 @@ pub(crate) struct Platform {
 
 impl Platform {
     pub(crate) fn start(store: Option<&str>) -> Self {
+        Self::start_with(store, "")
+    }
+
+    /// The same with more of the configuration.
+    pub(crate) fn start_with(store: Option<&str>, more: &str) -> Self {
         let mails = tempfile::tempdir().expect("a temporary folder");
         let smtp = SmtpServer::start(mails.path(), &SmtpOptions::default()).expect("the SMTP server starts");
         let options = GatewayOptions {
             contracts: vec![ac_contract()],
-            extra: settings(store, smtp.port()),
+            extra: format!("{}{more}", settings(store, smtp.port())),
             ..GatewayOptions::default()
         };
         Self { gateway: Gateway::start(&options), smtp, mails }
@@ -163,7 +169,7 @@ pub(crate) struct Business {
     pub(crate) id: String,
     pub(crate) token: String,
     pub(crate) email: String,
-    code: String,
+    pub(crate) code: String,
 }
 
 impl Business {

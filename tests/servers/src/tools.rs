@@ -20,6 +20,9 @@ pub const MCP_NODE_PROJECT: &str = "tests/conformance";
 /// [`MCP_NODE_PROJECT`].
 pub const LINKING_NODE_PROJECT: &str = "tests/e2e/linking/provider";
 
+/// The folder of what drives a browser. `npm ci` fills it; it runs on the Node of [`MCP_NODE_PROJECT`].
+pub const BROWSER_NODE_PROJECT: &str = "tests/browser";
+
 /// A program of the environment, for example `python`.
 ///
 /// # Errors
@@ -51,6 +54,15 @@ pub fn mcp_node() -> Result<PathBuf, ServerError> {
 pub fn linking_provider() -> Result<PathBuf, ServerError> {
     installed(&format!("{LINKING_NODE_PROJECT}/node_modules/oidc-provider/package.json"))?;
     installed(&format!("{LINKING_NODE_PROJECT}/server.mjs"))
+}
+
+/// A script that drives a browser, for example `walk.mjs`.
+///
+/// # Errors
+/// [`ServerError::NoTools`] when what it needs is not installed.
+pub fn browser_script(name: &str) -> Result<PathBuf, ServerError> {
+    installed(&format!("{BROWSER_NODE_PROJECT}/node_modules/playwright-core/package.json"))?;
+    installed(&format!("{BROWSER_NODE_PROJECT}/{name}"))
 }
 
 fn installed(path: &str) -> Result<PathBuf, ServerError> {

@@ -7,8 +7,8 @@ use intent_gateway_domain::admission::Patience;
 
 /// Asked by load balancers and operators, without a token.
 const WATCHED: [&str; 5] = ["/health", "/live", "/ready", "/metrics", "/openapi.json"];
-/// Where the platform team's routes begin.
-const TEAM: [&str; 2] = ["/api/v1/admin/", "/api/v1/mcp-admin/"];
+/// Where the platform team's routes and pages begin.
+const TEAM: [&str; 3] = ["/api/v1/admin/", "/api/v1/mcp-admin/", "/console"];
 /// Where completion reports go. A partner's server sends each until it is taken.
 const REPORTS: &str = "/api/v1/cpc/";
 

@@ -211,6 +211,11 @@ impl Access {
     /// Who calls, in whatever role.
     pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
         let token = bearer(headers).ok_or_else(|| Refusal::new(Code::InvalidAuth).challenge(CHALLENGE_MISSING))?;
+        self.identify_bearer(token).await
+    }
+
+    /// Who bears a token.
+    pub(crate) async fn identify_bearer(&self, token: &str) -> Result<Caller, Refusal> {
         let verified = match self.issuers.named_in(token) {
             Some(issuer) => issuer.verify(token).await,
             None => self.tokens.verify(token),

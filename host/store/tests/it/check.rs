@@ -155,6 +155,7 @@ async fn what_is_as_it_was_kept_is_sound(database: Database) {
         ("contract_states", 0),
         ("contract_revocations", 0),
         ("rollout_evidence", 0),
+        ("web_sessions", 0),
         ("orders", 2),
         ("ordered_options", 2),
         ("reported_orders", 1),

@@ -1,0 +1,31 @@
+//! Pages of the platform team, one file a subject.
+
+mod approvals;
+mod audit;
+mod intents;
+mod ledger;
+mod orders;
+mod overview;
+mod partners;
+mod rankings;
+mod reviews;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+
+use crate::Console;
+
+pub(crate) fn routes() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/console", get(overview::show_overview))
+        .merge(intents::routes())
+        .merge(partners::routes())
+        .merge(reviews::routes())
+        .merge(approvals::routes())
+        .merge(orders::routes())
+        .merge(rankings::routes())
+        .merge(ledger::routes())
+        .merge(audit::routes())
+}

@@ -1,0 +1,96 @@
+//! The first page of the team: what wants a decision, and how gateways, intents and partners are.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::response::Response;
+use intent_gateway_api::approvals::ApprovalList;
+use intent_gateway_api::connection::{ConnectionBody, ConnectionList};
+use intent_gateway_api::contracts::{IntentStatus, IntentStatuses, LoadedVersions, MissingVersion};
+use intent_gateway_api::gateways::{GatewayBody, GatewayList};
+use intent_gateway_api::review::{ReviewList, ReviewSummary};
+
+use crate::failure::Failed;
+use crate::frame::{Frame, show};
+use crate::view::{Chip, Ident, Moment, Tone};
+use crate::visitor::Team;
+
+/// Reviews that the page shows; the page of reviews has the rest.
+const REVIEWS_SHOWN: usize = 10;
+/// Connections that are looked through for what wants a decision.
+const CONNECTIONS_READ: usize = 500;
+
+#[derive(Template)]
+#[template(path = "team/overview.html")]
+struct OverviewPage {
+    frame: Frame,
+    /// None where the visitor's token does not open reviews.
+    reviews: Option<Vec<ReviewSummary>>,
+    has_more_reviews: bool,
+    approvals: usize,
+    quarantined: Vec<ConnectionBody>,
+    missing: Vec<MissingVersion>,
+    intents: Vec<IntentStatus>,
+    states: BTreeMap<&'static str, usize>,
+    gateways: Vec<GatewayBody>,
+}
+
+impl OverviewPage {
+    /// The answer in one line.
+    fn lead(&self) -> String {
+        let reviews = self.reviews.as_ref().map_or(0, Vec::len);
+        let waiting = reviews + self.approvals + self.quarantined.len() + self.missing.len();
+        match (waiting, self.has_more_reviews) {
+            (0, _) => "Nothing waits for the team.".to_owned(),
+            (1, _) => "One thing waits for the team.".to_owned(),
+            (waiting, false) => format!("{waiting} things wait for the team."),
+            (waiting, true) => format!("More than {waiting} things wait for the team."),
+        }
+    }
+}
+
+/// How an intent is served, in a state and a word.
+pub(super) fn intent_chip(intent: &IntentStatus) -> Chip {
+    match (&intent.live, &intent.coming, &intent.rollout) {
+        (_, _, Some(rollout)) if rollout.is_paused => Chip::new(Tone::Care, "rollout paused"),
+        (_, _, Some(rollout)) => {
+            Chip::new(Tone::Moving, format!("{} % get {}", rollout.share_percent, rollout.name.version))
+        }
+        (_, Some(coming), None) => Chip::new(Tone::Moving, format!("{} is coming", coming.name.version)),
+        (Some(_), None, None) => Chip::new(Tone::Good, "live"),
+        (None, None, None) => Chip::new(Tone::Idle, "out of service"),
+    }
+}
+
+pub(super) async fn show_overview(Team(visitor): Team) -> Result<Response, Failed> {
+    let api = &visitor.api;
+    let (reviews, approvals, connections, loaded, statuses, gateways) = tokio::try_join!(
+        api.allowed::<ReviewList>("/api/v1/admin/reviews?status=open&limit=10"),
+        api.allowed::<ApprovalList>("/api/v1/admin/approvals"),
+        api.allowed::<ConnectionList>("/api/v1/admin/connections?limit=500"),
+        api.allowed::<LoadedVersions>("/api/v1/admin/contracts"),
+        api.allowed::<IntentStatuses>("/api/v1/admin/contracts/status"),
+        api.allowed::<GatewayList>("/api/v1/admin/gateways"),
+    )?;
+    let mut states = BTreeMap::new();
+    let connections = connections.map(|list| list.connections).unwrap_or_default();
+    debug_assert!(connections.len() <= CONNECTIONS_READ);
+    for connection in &connections {
+        *states.entry(connection.state.as_str()).or_default() += 1;
+    }
+    let has_more_reviews = reviews.as_ref().is_some_and(|list| list.next.is_some());
+    let reviews = reviews.map(|list| list.reviews);
+    debug_assert!(reviews.as_ref().is_none_or(|reviews| reviews.len() <= REVIEWS_SHOWN));
+    let page = OverviewPage {
+        frame: visitor.frame("/console", "Overview"),
+        reviews,
+        has_more_reviews,
+        approvals: approvals.map_or(0, |list| list.approvals.len()),
+        quarantined: connections.into_iter().filter(|connection| !connection.quarantine.is_empty()).collect(),
+        missing: loaded.map(|loaded| loaded.missing).unwrap_or_default(),
+        intents: statuses.map(|statuses| statuses.intents).unwrap_or_default(),
+        states,
+        gateways: gateways.map(|list| list.gateways).unwrap_or_default(),
+    };
+    Ok(show(&page))
+}

@@ -1,0 +1,210 @@
+//! Reviews: the queue, and one with its documents, its checklist and the form that decides it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::extract::{Path, RawQuery};
+use axum::response::Response;
+use axum::routing::get;
+use http::{Method, StatusCode};
+use intent_gateway_api::name;
+use intent_gateway_api::review::{DecisionRequest, ReviewBody, ReviewList};
+
+use crate::Console;
+use crate::api::{segment, with_query};
+use crate::failure::{Failed, Problem};
+use crate::frame::{Frame, lead_to, show, show_with};
+use crate::notices::with_notice;
+use crate::view::{self, Chip, Ident, Moment, Tone, share};
+use crate::visitor::{Fields, Sent, Team, Visitor};
+
+/// In the navigation.
+const PLACE: &str = "/console/reviews";
+/// The status that is shown where none is chosen: what waits for the team.
+const OPEN: &str = "open";
+/// Chooses all of them.
+const ALL: &str = "all";
+
+/// The statuses to choose from, as the API names them, and in words.
+const STATUSES: [(&str, &str); 5] =
+    [(OPEN, "Open"), ("approved", "Approved"), ("rejected", "Rejected"), ("superseded", "Superseded"), (ALL, "All")];
+
+pub(super) fn routes() -> Router<Arc<Console>> {
+    Router::new().route(PLACE, get(show_reviews)).route("/console/reviews/{review}", get(show_review).post(decide))
+}
+
+#[derive(Template)]
+#[template(path = "team/reviews.html")]
+struct ReviewsPage {
+    frame: Frame,
+    /// The status that is chosen.
+    chosen: String,
+    list: ReviewList,
+}
+
+impl ReviewsPage {
+    /// The answer in one line.
+    fn lead(&self) -> String {
+        let what = match self.chosen.as_str() {
+            OPEN => "wait for the team",
+            ALL => "in all",
+            chosen => chosen,
+        };
+        match (self.list.reviews.len(), self.list.next.is_some()) {
+            (0, _) if self.chosen == OPEN => "No review waits for the team.".to_owned(),
+            (0, _) => "There is no such review.".to_owned(),
+            (1, _) if self.chosen == OPEN => "One review waits for the team.".to_owned(),
+            (1, _) => "One review.".to_owned(),
+            (shown, false) => format!("{shown} reviews {what}."),
+            (shown, true) => format!("More than {shown} reviews {what}."),
+        }
+    }
+
+    fn statuses(&self) -> &'static [(&'static str, &'static str)] {
+        &STATUSES
+    }
+
+    /// The address of the next page of the same status.
+    fn next(&self) -> Option<String> {
+        let after = self.list.next.as_deref()?;
+        Some(with_query(PLACE, &[("status", &self.chosen), ("after", after)]))
+    }
+}
+
+/// A status, in a shape and a word.
+fn status_chip(status: &str) -> Chip {
+    match status {
+        OPEN => Chip::new(Tone::Care, "open"),
+        "approved" => Chip::new(Tone::Good, "approved"),
+        "rejected" => Chip::new(Tone::Bad, "rejected"),
+        other => Chip::new(Tone::Idle, other),
+    }
+}
+
+async fn show_reviews(Team(visitor): Team, RawQuery(query): RawQuery) -> Result<Response, Failed> {
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let chosen = asked.said("status").unwrap_or(OPEN).to_owned();
+    let status = if chosen == ALL { "" } else { chosen.as_str() };
+    let parts = [("limit", "50"), ("status", status), ("after", asked.text("after"))];
+    let address = with_query("/api/v1/admin/reviews", &parts);
+    let list = visitor.api.get::<ReviewList>(&address).await?;
+    let frame = visitor.frame(PLACE, "Reviews").json(address);
+    Ok(show(&ReviewsPage { frame, chosen, list }))
+}
+
+/// What somebody has put into the form.
+#[derive(Default)]
+struct Typed {
+    decision: String,
+    notes: String,
+    /// Codes of the items that are ticked.
+    confirmed: BTreeSet<String>,
+}
+
+#[derive(Template)]
+#[template(path = "team/review.html")]
+struct ReviewPage {
+    frame: Frame,
+    review: ReviewBody,
+    typed: Typed,
+    /// Why it was not decided so.
+    problem: Option<Problem>,
+}
+
+impl ReviewPage {
+    /// The answer in one line.
+    fn lead(&self) -> String {
+        if !self.is_open() {
+            return format!("The review is {}.", self.review.review.status.as_str());
+        }
+        let of = |state: &str| self.review.checklist.iter().filter(|item| name(&item.state) == state).count();
+        match (of("by_hand"), of("failed")) {
+            (0, 0) => "It can be decided: nothing stands in the way.".to_owned(),
+            (0, failed) => format!("It cannot be approved yet: {}.", items(failed, "stands", "stand", "in the way")),
+            (by_hand, 0) => format!("Before it is approved, {}.", items(by_hand, "has", "have", "to be confirmed")),
+            (by_hand, failed) => format!(
+                "It cannot be approved yet: {}, and {}.",
+                items(failed, "stands", "stand", "in the way"),
+                items(by_hand, "has", "have", "to be confirmed")
+            ),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.review.review.status.as_str() == OPEN
+    }
+
+    /// What was submitted, as it is written.
+    fn manifest(&self) -> Option<String> {
+        let submission = self.review.submission.as_ref()?;
+        // A manifest was read as JSON, so it can be written as JSON.
+        serde_json::to_string_pretty(&submission.manifest).ok()
+    }
+}
+
+fn items(count: usize, one: &str, many: &str, rest: &str) -> String {
+    match count {
+        1 => format!("one item {one} {rest}"),
+        count => format!("{count} items {many} {rest}"),
+    }
+}
+
+/// How an item of the checklist stands, and by whom it is checked.
+fn item_chip(state: &str) -> Chip {
+    match state {
+        "passed" => Chip::new(Tone::Good, "checked by the gateway"),
+        "confirmed" => Chip::new(Tone::Good, "confirmed by a person"),
+        "failed" => Chip::new(Tone::Bad, "missing or wrong"),
+        "by_hand" => Chip::new(Tone::Care, "a person has to look"),
+        other => Chip::new(Tone::Idle, other),
+    }
+}
+
+/// The address of a review in the API.
+fn review_of(id: &str) -> String {
+    format!("/api/v1/admin/reviews/{}", segment(id))
+}
+
+async fn page(visitor: &Visitor, id: &str, typed: Typed, problem: Option<Problem>) -> Result<Response, Failed> {
+    let address = review_of(id);
+    let review = visitor.api.get::<ReviewBody>(&address).await?;
+    let title = format!("Review of {}: {}", review.account.business_name, review.review.subject.kind);
+    let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
+    let page = ReviewPage { frame: visitor.frame(PLACE, title).json(address), review, typed, problem };
+    Ok(show_with(status, &page))
+}
+
+async fn show_review(Team(visitor): Team, Path(id): Path<String>) -> Result<Response, Failed> {
+    page(&visitor, &id, Typed::default(), None).await
+}
+
+async fn decide(Path(id): Path<String>, Sent(Team(visitor), fields): Sent<Team>) -> Result<Response, Failed> {
+    let typed = Typed {
+        decision: fields.text("decision").to_owned(),
+        notes: fields.text("notes").to_owned(),
+        confirmed: fields.all("confirmed").map(str::to_owned).collect(),
+    };
+    let order = DecisionRequest {
+        decision: fields.word("decision").ok_or(Failed::Form(StatusCode::UNPROCESSABLE_ENTITY))?,
+        notes: fields.said("notes").map(str::to_owned),
+        confirmed: typed.confirmed.iter().cloned().collect(),
+    };
+    let done = if typed.decision == "approve" { "approved" } else { "rejected" };
+    match visitor.api.send::<ReviewBody>(Method::POST, &format!("{}/decision", review_of(&id)), &order).await {
+        Ok(outcome) => Ok(lead_to(&with_notice(&format!("{PLACE}/{}", segment(&id)), outcome.notice(done)))),
+        Err(error) => page(&visitor, &id, typed, Some(Problem::of_refusal(error)?)).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_item_is_one() {
+        assert_eq!(items(1, "has", "have", "to be confirmed"), "one item has to be confirmed");
+        assert_eq!(items(2, "has", "have", "to be confirmed"), "2 items have to be confirmed");
+    }
+}

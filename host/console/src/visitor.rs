@@ -1,0 +1,231 @@
+//! Who opens a page, and what a form brings. A page takes one of these, so that none can be made that is open to everybody by mistake.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::{IntoResponse as _, Response};
+use http::request::Parts;
+use http::{Method, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_http::inside::Origin;
+use serde::de::DeserializeOwned;
+use url::form_urlencoded;
+
+use crate::Console;
+use crate::api::Api;
+use crate::failure::Failed;
+use crate::frame::{Frame, lead_to};
+use crate::notices;
+use crate::session::{Face, OpenSession, cookie_of};
+
+/// Bytes of a form: a manifest, with room for its encoding.
+const FORM_MAX_BYTES: usize = 2 * 1024 * 1024;
+/// How long a form may take to arrive.
+const FORM_TIMEOUT: Duration = Duration::from_secs(15);
+/// Fields of a form.
+const FIELDS_MAX: usize = 1_000;
+/// In every form: shows that it comes from a page of the same session.
+pub(crate) const FORM_TOKEN: &str = "form_token";
+
+/// Somebody who is signed in.
+pub(crate) struct Visitor {
+    pub(crate) api: Api,
+    pub(crate) session: OpenSession,
+    /// What was done before this page, by its address.
+    done: Option<String>,
+}
+
+/// A person of the platform team.
+pub(crate) struct Team(pub(crate) Visitor);
+
+/// A person of a partner.
+pub(crate) struct Business(pub(crate) Visitor);
+
+/// The visitors of one face.
+pub(crate) trait OfFace: Sized + Send {
+    const FACE: Face;
+
+    fn of(visitor: Visitor) -> Self;
+    fn visitor(&self) -> &Visitor;
+}
+
+impl OfFace for Team {
+    const FACE: Face = Face::Team;
+
+    fn of(visitor: Visitor) -> Self {
+        Self(visitor)
+    }
+
+    fn visitor(&self) -> &Visitor {
+        &self.0
+    }
+}
+
+impl OfFace for Business {
+    const FACE: Face = Face::Partner;
+
+    fn of(visitor: Visitor) -> Self {
+        Self(visitor)
+    }
+
+    fn visitor(&self) -> &Visitor {
+        &self.0
+    }
+}
+
+impl Visitor {
+    /// The frame of a page for this visitor.
+    pub(crate) fn frame(&self, place: &'static str, title: impl Into<String>) -> Frame {
+        Frame {
+            face: self.session.record.face,
+            title: title.into(),
+            who: Some(self.session.record.who.clone()),
+            place,
+            form_token: self.session.form_token.clone(),
+            notice: self.done.as_deref().and_then(notices::find),
+            json: None,
+        }
+    }
+
+    async fn of_face(parts: &Parts, console: &Console, face: Face) -> Result<Self, Response> {
+        let found = match cookie_of(&parts.headers, face) {
+            Some(held) => {
+                console.sessions.find(face, &held).await.map_err(|error| Failed::from(error).into_response())?
+            }
+            None => None,
+        };
+        let session = found.ok_or_else(|| ask_to_sign_in(parts, face))?;
+        let query = parts.uri.query().unwrap_or_default();
+        let done = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == notices::DONE);
+        Ok(Self {
+            api: Api::new(console.inside.clone(), Origin::of(parts), Some(session.token.clone())),
+            session,
+            done: done.map(|(_, value)| value.into_owned()),
+        })
+    }
+}
+
+/// Leads whoever is not signed in to where that is done, and from there back to where they wanted to go.
+fn ask_to_sign_in(parts: &Parts, face: Face) -> Response {
+    let wanted = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+    let home = face.home();
+    let to = wanted
+        .map(|wanted| form_urlencoded::Serializer::new(String::new()).append_pair("to", wanted.as_str()).finish());
+    lead_to(&to.map_or_else(|| format!("{home}/sign-in"), |to| format!("{home}/sign-in?{to}")))
+}
+
+macro_rules! from_parts {
+    ($visitor:ty) => {
+        impl FromRequestParts<Arc<Console>> for $visitor {
+            type Rejection = Response;
+
+            async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, Response> {
+                Visitor::of_face(parts, console, <Self as OfFace>::FACE).await.map(Self::of)
+            }
+        }
+    };
+}
+
+from_parts!(Team);
+from_parts!(Business);
+
+/// What a form has brought.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub(crate) fn parse(body: &[u8]) -> Self {
+        let pairs = form_urlencoded::parse(body).take(FIELDS_MAX);
+        // Browsers write the ends of lines in two characters.
+        Self(pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect())
+    }
+
+    /// A field without the space around it; empty where it is not there.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.0.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value.trim())
+    }
+
+    /// The same, where it says something.
+    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|text| !text.is_empty())
+    }
+
+    /// All values of a field that may stand more than once.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether a box is ticked.
+    pub(crate) fn is_ticked(&self, name: &str) -> bool {
+        self.0.iter().any(|(own, _)| own == name)
+    }
+
+    /// A field that is one of a few words.
+    pub(crate) fn word<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.text(name).into()).ok()
+    }
+}
+
+/// A form of a page of the same session.
+pub(crate) struct Sent<V>(pub(crate) V, pub(crate) Fields);
+
+impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromRequest<Arc<Console>> for Sent<V> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Arc<Console>) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let visitor = V::from_request_parts(&mut parts, console).await?;
+        let fields = read_form(&parts, body).await.map_err(axum::response::IntoResponse::into_response)?;
+        if visitor.visitor().session.form_token.matches(fields.text(FORM_TOKEN)) {
+            Ok(Self(visitor, fields))
+        } else {
+            Err(Failed::ForeignForm.into_response())
+        }
+    }
+}
+
+/// A form of a page for whoever is not signed in yet.
+pub(crate) struct Strange(pub(crate) Fields);
+
+impl FromRequest<Arc<Console>> for Strange {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, _console: &Arc<Console>) -> Result<Self, Response> {
+        let (parts, body) = request.into_parts();
+        read_form(&parts, body).await.map(Self).map_err(axum::response::IntoResponse::into_response)
+    }
+}
+
+async fn read_form(parts: &Parts, body: axum::body::Body) -> Result<Fields, Failed> {
+    let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if media_type.split(';').next().map(str::trim) != Some("application/x-www-form-urlencoded") {
+        return Err(Failed::Form(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+    }
+    let read = tokio::time::timeout(FORM_TIMEOUT, Limited::new(body, FORM_MAX_BYTES).collect()).await;
+    let read = read.map_err(|_elapsed| Failed::Form(StatusCode::REQUEST_TIMEOUT))?;
+    let body: Bytes = read.map_err(|_too_long| Failed::Form(StatusCode::PAYLOAD_TOO_LARGE))?.to_bytes();
+    Ok(Fields::parse(&body))
+}
+
+/// What a form says of a secret.
+pub(crate) fn secret(fields: &Fields, name: &str) -> Secret {
+    Secret::new(fields.text(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_as_browsers_send_them() {
+        let fields = Fields::parse(b"reason=+too+slow%0D%0Aagain+&confirmed=A&confirmed=B&decision=approve&empty=");
+        assert_eq!(fields.text("reason"), "too slow\nagain");
+        assert_eq!(fields.all("confirmed").collect::<Vec<_>>(), ["A", "B"]);
+        assert_eq!((fields.said("empty"), fields.said("absent")), (None, None));
+        assert!(fields.is_ticked("empty") && !fields.is_ticked("absent"));
+        assert_eq!(Fields::parse("a=1&".repeat(2_000).as_bytes()).all("a").count(), FIELDS_MAX);
+    }
+}

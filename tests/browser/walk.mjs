@@ -1,0 +1,144 @@
+// Walks the pages in a real Chromium: the journeys of people by clicks, then every page that one leads to, light and dark, on a desk and
+// on a phone. Fails where a page writes to the browser's console, asks another host, breaks its own policy, has a fault that axe finds
+// (WCAG 2.2 AA), or cannot be reached by keyboard.
+//
+// Given by the environment: GATEWAY (its address), ADMIN_TOKEN, CHROMIUM (the program). It writes `CODE <address>` where it needs the code
+// that was mailed to an address, and reads it from its input; and `DONE <what>` for what it has seen. With PICTURES it leaves screenshots there.
+
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const { GATEWAY, ADMIN_TOKEN, CHROMIUM, PICTURES } = process.env;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const faults = [];
+
+const say = (line) => process.stdout.write(`${line}\n`);
+
+async function mailedCode(address) {
+  say(`CODE ${address}`);
+  return (await lines.next()).value;
+}
+
+// A browser of its own, whose every word and request is watched. Cookies for TLS are kept for this machine's own name alone.
+async function open(browser, options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on('console', (message) => faults.push(`${page.url()} wrote to the console: ${message.text()}`));
+  page.on('pageerror', (error) => faults.push(`${page.url()} failed: ${error}`));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(GATEWAY)) faults.push(`${page.url()} asks ${request.url()}`);
+  });
+  return { context, page };
+}
+
+async function heading(page, expected) {
+  const found = await page.locator('h1').innerText();
+  if (found !== expected) throw new Error(`${page.url()}: expected "${expected}", found "${found}": ${await page.locator('main').innerText()}`);
+}
+
+async function signUp(page, address) {
+  await page.goto(`${GATEWAY}/dashboard`);
+  await page.getByRole('link', { name: 'Sign up' }).click();
+  await page.getByLabel('E-mail address').fill(address);
+  await page.getByLabel('Name of the business').fill('CoolCar <b>& Sons</b>');
+  await page.getByRole('button', { name: 'Send the code' }).click();
+  await page.getByLabel('Code').fill(await mailedCode(address));
+  await page.getByRole('button', { name: 'Enter' }).click();
+  await heading(page, 'CoolCar <b>& Sons</b>');
+  say('DONE sign-up');
+}
+
+async function signIn(page) {
+  await page.goto(`${GATEWAY}/console/reviews`);
+  await page.getByLabel('Token').fill(ADMIN_TOKEN);
+  await page.locator('form', { has: page.getByLabel('Token') }).getByRole('button').click();
+  // Back where one wanted to go.
+  await heading(page, 'Reviews');
+  say('DONE sign-in');
+}
+
+async function judge(page, where) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate((values) => window.axe.run(document, { runOnly: { type: 'tag', values } }), RULES);
+  for (const { id, nodes } of violations) {
+    for (const node of nodes) faults.push(`${where}: ${id}: ${node.html.slice(0, 160)}: ${node.failureSummary.split('\n').slice(1, 3).join(';')}`);
+  }
+}
+
+// Tab alone reaches everything that can be acted on.
+async function reachAll(page) {
+  const wanted = await page.evaluate(() => {
+    const able = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')];
+    const visible = able.filter((one) => one.checkVisibility() && !one.disabled);
+    // Of radio buttons of one name, the keyboard stops at one.
+    const groups = new Set();
+    const stops = visible.filter((one) => one.type !== 'radio' || (!groups.has(one.name) && groups.add(one.name)));
+    stops.forEach((one, place) => { one.dataset.place = place; });
+    return stops.length;
+  });
+  const reached = new Set();
+  for (let step = 0; step < wanted + 20 && reached.size < wanted; step += 1) {
+    await page.keyboard.press('Tab');
+    const place = await page.evaluate(() => {
+      const one = document.activeElement;
+      if (one?.type === 'radio') return document.querySelector(`input[name="${one.name}"][data-place]`)?.dataset.place;
+      return one?.dataset.place;
+    });
+    if (place !== undefined) reached.add(place);
+  }
+  if (reached.size < wanted) faults.push(`${page.url()}: the keyboard reaches ${reached.size} of ${wanted}`);
+}
+
+async function walk(page, face, name) {
+  const seen = new Set();
+  const left = [face];
+  // A list leads to many pages of one sort: one of each is looked at.
+  const sort = (path) => path.replace(/[^/?=&]*[0-9_.-]{2,}[^/?&]*/g, '*');
+  while (left.length > 0) {
+    const path = left.pop();
+    if (seen.has(sort(path))) continue;
+    seen.add(sort(path));
+    const answer = await page.goto(`${GATEWAY}${path}`);
+    if (answer.status() !== 200) faults.push(`${name}: ${path} is ${answer.status()}`);
+    await judge(page, `${name} ${path}`);
+    if (name.endsWith('light desk')) await reachAll(page);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (width > 0) faults.push(`${name}: ${path} is ${width} px wider than the screen`);
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name} ${path}`.replace(/[/ ?=]+/g, '-').replace(/^(.*?)-/, `${PICTURES}/$1-`) + '.png', fullPage: true });
+    const links = await page.evaluate(() => [...document.links].map((link) => new URL(link.href)).map((url) => url.pathname + url.search));
+    left.push(...links.filter((link) => link.startsWith(face) && !link.includes('/assets/')));
+  }
+  say(`DONE walk ${name} ${seen.size}`);
+}
+
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+try {
+  // The journeys go without JavaScript: every page works so.
+  const plain = { javaScriptEnabled: false };
+  const partner = await open(browser, plain);
+  await signUp(partner.page, 'asha@coolcar.example');
+  const team = await open(browser, plain);
+  await signIn(team.page);
+  const states = { '/dashboard': await partner.context.storageState(), '/console': await team.context.storageState() };
+  for (const [face, storageState] of Object.entries(states)) {
+    for (const colorScheme of ['light', 'dark']) {
+      for (const [size, viewport] of Object.entries({ desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } })) {
+        const { context, page } = await open(browser, { storageState, colorScheme, viewport });
+        await walk(page, face, `${face.slice(1)} ${colorScheme} ${size}`);
+        await context.close();
+      }
+    }
+  }
+} finally {
+  await browser.close();
+}
+if (faults.length > 0) {
+  process.stderr.write(`${[...new Set(faults)].join('\n')}\n`);
+  process.exit(1);
+}
+say('DONE all');
+process.exit(0);

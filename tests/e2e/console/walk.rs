@@ -1,0 +1,68 @@
+//! The pages in a real browser (`tests/browser/walk.mjs`).
+#![expect(clippy::print_stderr, reason = "what was looked at is for whoever asks with --nocapture")]
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use test_servers::tools;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::Command;
+
+use super::PAGES;
+use crate::onboarding::{Platform, code};
+
+/// Set to `required` where tests must not go without a browser.
+const DEMAND: &str = "INTENT_GATEWAY_TEST_BROWSER";
+
+/// The program of the browser, where there is one.
+pub(super) fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|program| program.is_file());
+    let is_demanded = std::env::var_os(DEMAND).is_some_and(|demand| demand == "required");
+    assert!(found.is_some() || !is_demanded, "Chromium is not installed; on Debian: apt-get install chromium");
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_is_sound_in_a_browser() {
+    let Some(chromium) = chromium() else {
+        eprintln!("Chromium is not installed: the pages were not looked at");
+        return;
+    };
+    let platform = Platform::start_with(None, PAGES);
+    // Browsers keep a cookie for TLS without TLS for the name of their own machine alone.
+    let address = platform.gateway.server.url.replace("127.0.0.1", "localhost");
+    let mut walk = Command::new(tools::mcp_node().expect("cargo xtask test --only \"test tools\""))
+        .arg(tools::browser_script("walk.mjs").expect("cargo xtask test --only \"test tools\""))
+        .env("GATEWAY", address)
+        .env("ADMIN_TOKEN", platform.gateway.admin_token())
+        .env("CHROMIUM", chromium)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("it starts");
+    let mut input = walk.stdin.take().expect("piped");
+    let mut lines = BufReader::new(walk.stdout.take().expect("piped")).lines();
+    let mut faults = walk.stderr.take().expect("piped");
+    let told = tokio::spawn(async move {
+        let mut text = String::new();
+        faults.read_to_string(&mut text).await.map(|_| text)
+    });
+    let mut done = Vec::new();
+    while let Some(line) = lines.next_line().await.expect("text") {
+        eprintln!("{line}");
+        if let Some(address) = line.strip_prefix("CODE ") {
+            let code = code(&platform.mail(address, 0).await);
+            input.write_all(format!("{code}\n").as_bytes()).await.expect("it reads");
+        } else if let Some(what) = line.strip_prefix("DONE ") {
+            done.push(what.to_owned());
+        }
+    }
+    let ended = walk.wait().await.expect("it ends");
+    let faults = told.await.expect("read").expect("text");
+    assert!(ended.success() && faults.is_empty(), "{faults}");
+    assert_eq!(done.last().map(String::as_str), Some("all"), "{done:?}");
+    assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 8, "{done:?}");
+}
