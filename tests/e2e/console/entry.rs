@@ -11,7 +11,7 @@ use crate::harness::{Gateway, GatewayOptions, ac_contract};
 use crate::onboarding::{Platform, code};
 
 /// What a mail with a code says.
-const CODE_MAIL: &str = "Your code is";
+pub(super) const CODE_MAIL: &str = "Your code is";
 
 fn with_pages() -> Gateway {
     Gateway::start(&GatewayOptions {

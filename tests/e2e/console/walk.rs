@@ -4,12 +4,16 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use serde_json::json;
 use test_servers::tools;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
 use super::PAGES;
-use crate::onboarding::{Platform, code};
+use super::entry::CODE_MAIL;
+use crate::calls::booking;
+use crate::harness::request;
+use crate::onboarding::{Business, Platform, code};
 
 /// Set to `required` where tests must not go without a browser.
 const DEMAND: &str = "INTENT_GATEWAY_TEST_BROWSER";
@@ -23,6 +27,20 @@ pub(super) fn chromium() -> Option<PathBuf> {
     found
 }
 
+/// Has the pages show something: a live partner, a ranking, an order, what was found in the partner's answer.
+async fn fill(platform: &Platform, business: &Business) {
+    platform.admin(&business.admin_path("switch-on"), json!({})).await;
+    platform.routed(&[&business.id]).await;
+    let found = platform.gateway.found(&request()).await;
+    let request_id = found["request_id"].as_str().expect("named");
+    let mut options = found["options"].as_array().expect("a list").iter();
+    let option = options.find(|option| option["bookable"] == true).expect("a bookable option");
+    let body = json!({"reference": option["reference"], "arguments": booking(request_id)});
+    let path = "/api/v1/intents/auto.book_ac_service/tools/create_ac_service_booking";
+    let booked = platform.gateway.post(path, &body).await;
+    assert_eq!(booked.status, 200, "{}", booked.body);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_sound_in_a_browser() {
     let Some(chromium) = chromium() else {
@@ -30,6 +48,8 @@ async fn every_page_is_sound_in_a_browser() {
         return;
     };
     let platform = Platform::start_with(None, PAGES);
+    let ready = platform.ready("asha@coolcar.example").await;
+    fill(&platform, &ready.business).await;
     // Browsers keep a cookie for TLS without TLS for the name of their own machine alone.
     let address = platform.gateway.server.url.replace("127.0.0.1", "localhost");
     let mut walk = Command::new(tools::mcp_node().expect("cargo xtask test --only \"test tools\""))
@@ -54,7 +74,9 @@ async fn every_page_is_sound_in_a_browser() {
     while let Some(line) = lines.next_line().await.expect("text") {
         eprintln!("{line}");
         if let Some(address) = line.strip_prefix("CODE ") {
-            let code = code(&platform.mail(address, 0).await);
+            // The first one has opened the account that is live.
+            let nth = usize::from(address == ready.business.email);
+            let code = code(&platform.mails_saying(address, CODE_MAIL, nth + 1).await[nth]);
             input.write_all(format!("{code}\n").as_bytes()).await.expect("it reads");
         } else if let Some(what) = line.strip_prefix("DONE ") {
             done.push(what.to_owned());
@@ -64,5 +86,5 @@ async fn every_page_is_sound_in_a_browser() {
     let faults = told.await.expect("read").expect("text");
     assert!(ended.success() && faults.is_empty(), "{faults}");
     assert_eq!(done.last().map(String::as_str), Some("all"), "{done:?}");
-    assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 8, "{done:?}");
+    assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 4, "{done:?}");
 }
