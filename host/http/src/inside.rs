@@ -9,8 +9,9 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{Extensions, HeaderName, HeaderValue, StatusCode};
 use intent_gateway_api::error::ErrorDetail;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::secret::Secret;
 use tower_service::Service as _;
 
@@ -40,14 +41,24 @@ impl Inside {
         network.map_or(Ipv4Addr::UNSPECIFIED.into(), |Network(network)| network)
     }
 
-    /// Who bears a token, for a page that signs somebody in.
+    /// Who bears a token, also as the audit log names them, for a page that signs somebody in.
     ///
     /// # Errors
     /// What the API would answer to a request with this token.
-    pub async fn identify(&self, origin: &Origin, token: &Secret) -> Result<Caller, (StatusCode, ErrorDetail)> {
-        self.access.identify_bearer(token.expose()).await.map_err(|refusal: Refusal| {
+    pub async fn identify(
+        &self,
+        origin: &Origin,
+        token: &Secret,
+    ) -> Result<(Caller, Actor), (StatusCode, ErrorDetail)> {
+        let identified = self.access.identify_bearer(token.expose()).await;
+        let caller = identified.map_err(|refusal: Refusal| {
             (refusal.status(), refusal.body(origin.request_id.as_ref().map_or("", RequestId::as_str)).error)
-        })
+        })?;
+        let mut extensions = Extensions::new();
+        origin.peer.map(|peer| extensions.insert(peer));
+        let network = self.clients.find(&origin.headers.iter().cloned().collect(), &extensions);
+        let actor = caller.actor(network.as_ref());
+        Ok((caller, actor))
     }
 
     /// Answers a request as the listener would, for the client that a page's own request came from.

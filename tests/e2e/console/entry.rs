@@ -60,6 +60,11 @@ async fn the_code_of_a_start_opens_the_console_once() {
     assert!(!file.exists(), "it is used up");
     let again = Browser::new(&gateway).submit("/console/sign-in", &[("code", &code)]).await;
     assert_eq!(again.status, 401);
+    let told = gateway.admin_get("/audit").await;
+    let entries = told["entries"].as_array().expect("a list").iter();
+    let entered: Vec<_> = entries.filter(|entry| entry["action"] == "console.entered").collect();
+    assert_eq!(entered.len(), 1, "{told}");
+    assert_eq!((&entered[0]["subject"], &entered[0]["detail"]["by"]), (&json!("console"), &json!("code")), "{told}");
 
     // A session outlives a restart of the gateway, and a start makes a new code.
     let cookie = browser.cookie.clone();
@@ -150,6 +155,7 @@ async fn a_cookie_opens_its_own_face_alone_and_only_as_it_was_given() {
         format!("__Host-console={held}"),
         format!("__Host-dashboard={flipped}"),
         format!("__Host-dashboard={}", &held[1..]),
+        format!("__Host-dashboard={}", held.split('.').next().unwrap_or_default()),
         format!("__Host-dashboard={held}; __Host-dashboard={held}"),
         format!("dashboard={held}"),
     ] {

@@ -92,7 +92,15 @@ pub(super) async fn enter(State(console): State<Arc<Console>>, request: Request)
         Ok(SignedIn { account_id, token, .. }) => {
             let token_ends = console.sessions.clock.now().plus_ms(LIFE_MAX_MS);
             let agent = agent(&parts.headers);
-            let new = NewSession { face: Face::Partner, who: account_id, token: &token.token, token_ends, agent };
+            // The API has told the audit log of the code.
+            let new = NewSession {
+                face: Face::Partner,
+                who: account_id,
+                token: &token.token,
+                token_ends,
+                agent,
+                entered: None,
+            };
             open(&console, new, fields.text("to")).await.map_err(Failed::into_response)
         }
         Err(error) => Ok(code_page(email.to_owned(), fields.text("to").to_owned(), Some(Problem::from(&error)))),

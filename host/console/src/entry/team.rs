@@ -9,10 +9,12 @@ use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, header};
 use intent_gateway_api::error::ErrorDetail;
+use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::auth::{Role, Scope, Scopes};
 use intent_gateway_http::inside::Origin;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::provider::{Begun, Finished, Provider, ProviderError, Returned, UNDER_WAY_MS};
 use super::{agent, open};
@@ -69,16 +71,16 @@ pub(super) async fn enter(State(console): State<Arc<Console>>, request: Request)
         let asked = Asked { to: fields.text("to").to_owned(), code: String::new() };
         page(&console, asked, Some(Problem::from(&error)))
     };
-    let found = match fields.said("code") {
-        Some(code) => first_token(&console, code),
-        None => Ok(secret(&fields, "token")),
+    let (by, found) = match fields.said("code") {
+        Some(code) => ("code", first_token(&console, code)),
+        None => ("token", Ok(secret(&fields, "token"))),
     };
-    let found = match found {
+    let entrant = match found {
         Ok(token) => identify(&console, &origin, token).await,
         Err(error) => Err(error),
     };
-    let found = found.map_err(|error| refused(error, &fields))?;
-    enter_with(&console, found, &agent, fields.text("to")).await.map_err(Failed::into_response)
+    let entrant = entrant.map_err(|error| refused(error, &fields))?;
+    admit(&console, entrant, by, &agent, fields.text("to")).await.map_err(Failed::into_response)
 }
 
 /// Leads to the issuer.
@@ -110,7 +112,10 @@ pub(super) async fn finish(
     let finished = provider.finish(&sessions.vault, &held, returned, sessions.clock.now()).await;
     let entered = match finished {
         Ok(Finished { bearer, to }) => match identify(&console, &Origin::of(&parts), bearer).await {
-            Ok(found) => enter_with(&console, found, agent(&parts.headers), &to).await.map_err(Failed::into_response),
+            Ok(entrant) => {
+                let agent = agent(&parts.headers);
+                admit(&console, entrant, "issuer", agent, &to).await.map_err(Failed::into_response)
+            }
             Err(error) => Err(page(&console, Asked { to, code: String::new() }, Some(Problem::from(&error)))),
         },
         Err(error) => {
@@ -140,26 +145,46 @@ fn not_signed_in(error: &ProviderError) -> ApiError {
     refusal(status, detail(code, &format!("You are not signed in: {error}.")))
 }
 
-/// Opens the session of a person of the team.
-async fn enter_with(
+/// A person of the team who may come in.
+struct Entrant {
+    /// For the audit log.
+    actor: Actor,
+    token: Secret,
+    /// How long the token lasts at most.
+    life: Duration,
+}
+
+/// Opens the session of a person of the team; the audit log has how they came in.
+async fn admit(
     console: &Console,
-    (who, token, life): (String, Secret, Duration),
+    Entrant { actor, token, life }: Entrant,
+    by: &'static str,
     agent: &str,
     to: &str,
 ) -> Result<Response, Failed> {
-    let token_ends = console.sessions.clock.now().plus_ms(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
-    open(console, NewSession { face: Face::Team, who, token: &token, token_ends, agent }, to).await
+    let now = console.sessions.clock.now();
+    let who = actor.subject.clone();
+    let entered = AuditDraft {
+        at_ms: now,
+        actor,
+        action: "console.entered".to_owned(),
+        subject: who.clone(),
+        detail: json!({ "by": by }),
+    };
+    let token_ends = now.plus_ms(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
+    let new = NewSession { face: Face::Team, who, token: &token, token_ends, agent, entered: Some(entered) };
+    open(console, new, to).await
 }
 
-/// Who bears a token, and how long it lasts. Pages of the team are for admins.
-async fn identify(console: &Console, origin: &Origin, token: Secret) -> Result<(String, Secret, Duration), ApiError> {
-    let caller = console.inside.identify(origin, &token).await;
-    let caller = caller.map_err(|(status, detail)| refusal(status, detail))?;
+/// Who bears a token. Pages of the team are for admins.
+async fn identify(console: &Console, origin: &Origin, token: Secret) -> Result<Entrant, ApiError> {
+    let identified = console.inside.identify(origin, &token).await;
+    let (caller, actor) = identified.map_err(|(status, detail)| refusal(status, detail))?;
     if caller.role != Role::Admin {
         let message = "The token is good, and not one of the platform team.";
         return Err(refusal(StatusCode::FORBIDDEN, detail("FORBIDDEN", message)));
     }
-    Ok((caller.name(), token, caller.token_life))
+    Ok(Entrant { actor, token, life: caller.token_life })
 }
 
 /// A token for the code of the gateway's start.

@@ -10,11 +10,12 @@ mod cookies;
 
 use std::sync::Arc;
 
+use intent_gateway_domain::audit::AuditDraft;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::steps::{commit_unless_changed, forget};
 use intent_gateway_domain::store::{Change, Named, Store, StoreError, Versioned, load, named};
-use intent_gateway_domain::vault::{NoEntropy, Vault, hex, random};
+use intent_gateway_domain::vault::{Mark, NoEntropy, Vault, hex, random};
 pub(crate) use intent_gateway_domain::web_session::{Face, WebSession};
 
 pub(crate) use self::cookies::{cookie_of, end_cookie, session_cookie, under_way_cookie, under_way_of};
@@ -33,6 +34,8 @@ const COOKIE_BYTES: usize = 32;
 const AGENT_MAX_CHARS: usize = 200;
 /// What a session's mark is made for.
 const COOKIE_CONTEXT: &str = "web-session";
+/// What the mark is made for by which a cookie is known for one of this gateway's own.
+const OWN_CONTEXT: &str = "web-session-cookie";
 /// What the mark of a session's forms is made for.
 const FORM_CONTEXT: &str = "web-session-form";
 
@@ -56,6 +59,8 @@ pub(crate) struct NewSession<'a> {
     pub(crate) token_ends: Timestamp,
     /// What the browser calls itself.
     pub(crate) agent: &'a str,
+    /// Tells the audit log of it, where the API has not.
+    pub(crate) entered: Option<AuditDraft>,
 }
 
 /// A session that a browser has shown.
@@ -78,8 +83,8 @@ pub(crate) struct Sessions {
 impl Sessions {
     /// Opens a session; gives what the browser is to hold.
     pub(crate) async fn open(&self, new: NewSession<'_>) -> Result<Secret, SessionError> {
-        let NewSession { face, who, token, token_ends, agent } = new;
-        let held = Secret::new(hex(&random::<COOKIE_BYTES>(self.vault.entropy())?));
+        let NewSession { face, who, token, token_ends, agent, entered } = new;
+        let held = self.make_cookie()?;
         let key = self.vault.mark(COOKIE_CONTEXT, held.expose()).as_str().to_owned();
         let now = self.clock.now();
         let record = WebSession {
@@ -95,12 +100,30 @@ impl Sessions {
         self.make_room(&record).await?;
         let mut change = Change::default();
         change.put(&Versioned::new(record));
+        change.audit.extend(entered);
         self.store.commit(change).await?;
         Ok(held)
     }
 
+    /// A random text, and the mark of it that only this gateway and those that share its keys can make.
+    fn make_cookie(&self) -> Result<Secret, NoEntropy> {
+        let text = hex(&random::<COOKIE_BYTES>(self.vault.entropy())?);
+        let mark = self.vault.mark(OWN_CONTEXT, &text);
+        Ok(Secret::new(format!("{text}.{}", mark.as_str())))
+    }
+
+    /// Whether a cookie was made here. What is made up costs the store nothing.
+    fn is_own(&self, held: &Secret) -> bool {
+        held.expose()
+            .split_once('.')
+            .is_some_and(|(text, mark)| self.vault.recognises(OWN_CONTEXT, &Mark::from_kept(mark.to_owned()), text))
+    }
+
     /// The session of a cookie, if it goes on.
     pub(crate) async fn find(&self, face: Face, held: &Secret) -> Result<Option<OpenSession>, SessionError> {
+        if !self.is_own(held) {
+            return Ok(None);
+        }
         let now = self.clock.now();
         for mark in self.vault.marks(COOKIE_CONTEXT, held.expose()) {
             let Some(mut found) = load::<WebSession>(&*self.store, mark.as_str()).await? else { continue };
