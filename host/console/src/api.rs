@@ -125,7 +125,7 @@ impl Api {
     }
 
     /// Reads what is at an address, where the visitor's token opens it.
-    pub(crate) async fn allowed<T: DeserializeOwned>(&self, address: &str) -> Result<Option<T>, ApiError> {
+    pub(crate) async fn get_if_allowed<T: DeserializeOwned>(&self, address: &str) -> Result<Option<T>, ApiError> {
         match self.get(address).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.is_forbidden() => Ok(None),

@@ -15,8 +15,6 @@ pub(crate) struct Altered {
 }
 
 /// The question, with all that is needed to answer it.
-#[derive(Template)]
-#[template(path = "confirm.html")]
 pub(crate) struct Confirmation {
     pub(crate) frame: Frame,
     /// What the act does, in a sentence.
@@ -36,10 +34,24 @@ pub(crate) struct Confirmation {
     pub(crate) problem: Option<Problem>,
 }
 
+#[derive(Template)]
+#[template(path = "confirm.html")]
+struct ConfirmationPage<'a> {
+    frame: &'a Frame,
+    asked: &'a Confirmation,
+    /// The reason as it was typed before.
+    typed: &'a str,
+}
+
 impl Confirmation {
-    /// As an answer, with the status of the problem where there is one.
+    /// As an answer.
     pub(crate) fn show(self) -> Response {
+        self.show_again("")
+    }
+
+    /// The same after it was refused, with the status of the problem and the reason that was typed.
+    pub(crate) fn show_again(self, typed: &str) -> Response {
         let status = self.problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-        show_with(status, &self)
+        show_with(status, &ConfirmationPage { frame: &self.frame, asked: &self, typed })
     }
 }

@@ -20,7 +20,7 @@ const fn place(name: &'static str, address: &'static str) -> Place {
     Place { name, address }
 }
 
-const TEAM: [Place; 9] = [
+const TEAM: [Place; 10] = [
     place("Overview", "/console"),
     place("Intents", "/console/intents"),
     place("Partners", "/console/partners"),
@@ -28,6 +28,7 @@ const TEAM: [Place; 9] = [
     place("Orders", "/console/orders"),
     place("Rankings", "/console/rankings"),
     place("Ledger", "/console/ledger"),
+    place("Playground", "/console/playground"),
     place("Approvals", "/console/approvals"),
     place("Audit", "/console/audit"),
 ];
@@ -98,6 +99,14 @@ impl Frame {
 
     pub(crate) fn icon(&self) -> &'static str {
         assets::ICON.address()
+    }
+
+    /// Where one sees one's own sessions.
+    pub(crate) fn sessions(&self) -> &'static str {
+        match self.face {
+            Face::Team => "/console/sessions",
+            Face::Partner => "/dashboard/access",
+        }
     }
 
     pub(crate) fn token(&self) -> &str {

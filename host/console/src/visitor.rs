@@ -149,7 +149,7 @@ impl Fields {
     }
 
     /// The same, where it says something.
-    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+    pub(crate) fn find(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let fields = Fields::parse(b"reason=+too+slow%0D%0Aagain+&confirmed=A&confirmed=B&decision=approve&empty=");
         assert_eq!(fields.text("reason"), "too slow\nagain");
         assert_eq!(fields.all("confirmed").collect::<Vec<_>>(), ["A", "B"]);
-        assert_eq!((fields.said("empty"), fields.said("absent")), (None, None));
+        assert_eq!((fields.find("empty"), fields.find("absent")), (None, None));
         assert!(fields.is_ticked("empty") && !fields.is_ticked("absent"));
         assert_eq!(Fields::parse("a=1&".repeat(2_000).as_bytes()).all("a").count(), FIELDS_MAX);
     }

@@ -112,6 +112,34 @@ async fn a_session_opens_what_its_token_opens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_sees_and_ends_ones_own_sessions_alone() {
+    let gateway = with_pages();
+    let token = |subject: &str| gateway.token(&["--role", "admin", "--subject", subject]);
+    let (asha, ravi) = (token("asha"), token("ravi"));
+    let mut here = Browser::of_team(&gateway, &asha).await;
+    let mut there = Browser::of_team(&gateway, &asha).await;
+    let mut other = Browser::of_team(&gateway, &ravi).await;
+    let keys = |page: &str| -> Vec<String> {
+        let found = page.split("name=\"key\" value=\"").skip(1);
+        found.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+    };
+    let place = "/console/sessions";
+    let page = here.page(place).await;
+    assert!(page.contains("You are signed in at 2 browsers."), "{page}");
+    let [key] = keys(&page).try_into().expect("the other one alone can be ended so");
+    // By its key alone nobody ends a session of somebody else.
+    assert_eq!(other.act(place, "/console/sessions/end", &[("key", &key)]).await.location.as_deref(), Some(place));
+    assert_eq!(there.get("/console").await.status, 200);
+    let ended = here.act(place, "/console/sessions/end", &[("key", &key)]).await;
+    assert_eq!(ended.location.as_deref(), Some("/console/sessions?done=ended"));
+    assert_eq!(there.get("/console").await.status, 303);
+    assert_eq!(here.get("/console").await.status, 200);
+    assert_eq!(here.act(place, "/console/sessions/end-all", &[]).await.status, 303);
+    assert_eq!(here.get("/console").await.status, 303);
+    assert_eq!(other.get("/console").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_form_of_elsewhere_does_nothing() {
     let gateway = with_pages();
     let mut asha = Browser::of_team(&gateway, gateway.admin_token()).await;

@@ -132,6 +132,16 @@ async fn a_business_goes_live_and_out_again_by_pages() {
     let replayed = team.act(&ranking, &format!("{ranking}/replay"), &[]).await;
     assert!(replayed.status == 200 && replayed.text.contains("same"), "{}", replayed.text);
 
+    // The playground says of which intent an utterance is, and what a search answers.
+    let tried = team.page("/console/playground?utterance=my+car+AC+blows+warm+air").await;
+    assert!(tried.contains("It is for auto.book_ac_service."), "{tried}");
+    let fields = [("intent", "auto.book_ac_service"), ("request", &request().to_string())];
+    let searched = team.act("/console/playground", "/console/playground/search", &fields).await;
+    assert!(searched.status == 200 && searched.text.contains("why they stand so"), "{}", searched.text);
+    let fields = [("intent", "auto.book_ac_service"), ("request", "{\"vehicle\": 1}")];
+    let refused = team.act("/console/playground", "/console/playground/search", &fields).await;
+    assert!((400..500).contains(&refused.status) && refused.text.contains("/vehicle"), "{}", refused.text);
+
     // Every page that has the name shows it as text.
     for (browser, path) in [(&mut partner, "/dashboard"), (&mut team, at.as_str())] {
         let page = browser.page(path).await;
@@ -142,6 +152,13 @@ async fn a_business_goes_live_and_out_again_by_pages() {
     let suspend = format!("{at}/suspend");
     let unsaid = team.act(&suspend, &suspend, &[("reason", "")]).await;
     assert!((400..500).contains(&unsaid.status), "{}", unsaid.text);
+    let long = "Not honoured. ".repeat(40);
+    let told = team.act(&suspend, &suspend, &[("reason", &long)]).await;
+    assert!(
+        (400..500).contains(&told.status) && told.text.contains(long.trim()),
+        "what was typed stays: {}",
+        told.text
+    );
     led_to(&team.act(&suspend, &suspend, &[("reason", "Bookings were not honoured.")]).await);
     platform.routed(&[]).await;
     assert!(partner.page("/dashboard").await.contains("suspended"));

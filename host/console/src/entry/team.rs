@@ -71,7 +71,7 @@ pub(super) async fn enter(State(console): State<Arc<Console>>, request: Request)
         let asked = Asked { to: fields.text("to").to_owned(), code: String::new() };
         page(&console, asked, Some(Problem::from(&error)))
     };
-    let (by, found) = match fields.said("code") {
+    let (by, found) = match fields.find("code") {
         Some(code) => ("code", first_token(&console, code)),
         None => ("token", Ok(secret(&fields, "token"))),
     };

@@ -225,15 +225,15 @@ mod tests {
     use super::*;
     use intent_gateway_api::health::IncidentBody;
 
-    fn counted(day: &str, code: &str, severity: Severity, count: u64) -> RuleCountBody {
+    fn count_of(day: &str, code: &str, severity: Severity, count: u64) -> RuleCountBody {
         RuleCountBody { day: day.to_owned(), intent: "auto.fix".to_owned(), code: code.to_owned(), severity, count }
     }
 
     #[test]
     fn a_rule_has_one_row_with_its_latest_days() {
         let mut counts: Vec<_> =
-            (1..=9).rev().map(|day| counted(&format!("2026-05-0{day}"), "TOO_SLOW", Severity::Drop, 1)).collect();
-        counts.push(counted("2026-05-02", "PRICE", Severity::Note, 40));
+            (1..=9).rev().map(|day| count_of(&format!("2026-05-0{day}"), "TOO_SLOW", Severity::Drop, 1)).collect();
+        counts.push(count_of("2026-05-02", "PRICE", Severity::Note, 40));
         let table = RuleTable::of(&counts);
         assert_eq!(
             (table.days.len(), table.days.first().map(String::as_str), table.dropped),

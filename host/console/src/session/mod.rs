@@ -7,6 +7,7 @@
 //! A session ends when nobody has used it for [`IDLE_MAX_MS`](intent_gateway_domain::web_session::IDLE_MAX_MS), with its token, or when somebody ends it.
 
 mod cookies;
+mod list;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use intent_gateway_domain::vault::{Mark, NoEntropy, Vault, hex, random};
 pub(crate) use intent_gateway_domain::web_session::{Face, WebSession};
 
 pub(crate) use self::cookies::{cookie_of, end_cookie, session_cookie, under_way_cookie, under_way_of};
+pub(crate) use self::list::SessionRow;
 
 /// How long a session lasts at most, milliseconds: a working day.
 pub(crate) const LIFE_MAX_MS: u64 = 12 * 60 * 60 * 1_000;

@@ -7,8 +7,10 @@ mod ledger;
 mod orders;
 mod overview;
 mod partners;
+mod playground;
 mod rankings;
 mod reviews;
+mod sessions;
 
 use std::sync::Arc;
 
@@ -28,4 +30,6 @@ pub(crate) fn routes() -> Router<Arc<Console>> {
         .merge(rankings::routes())
         .merge(ledger::routes())
         .merge(audit::routes())
+        .merge(sessions::routes())
+        .merge(playground::routes())
 }

@@ -132,7 +132,7 @@ async fn list_orders(RawQuery(query): RawQuery, Team(visitor): Team) -> Result<R
     let overdue = if asked.has_filter() || !asked.before.is_empty() {
         None
     } else {
-        visitor.api.allowed::<OverdueSummary>("/api/v1/admin/overdue-orders/summary").await?
+        visitor.api.get_if_allowed::<OverdueSummary>("/api/v1/admin/overdue-orders/summary").await?
     };
     let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
     let page = OrdersPage {

@@ -65,12 +65,12 @@ pub(super) fn intent_chip(intent: &IntentStatus) -> Chip {
 pub(super) async fn show_overview(Team(visitor): Team) -> Result<Response, Failed> {
     let api = &visitor.api;
     let (reviews, approvals, connections, loaded, statuses, gateways) = tokio::try_join!(
-        api.allowed::<ReviewList>("/api/v1/admin/reviews?status=open&limit=10"),
-        api.allowed::<ApprovalList>("/api/v1/admin/approvals"),
-        api.allowed::<ConnectionList>("/api/v1/admin/connections?limit=500"),
-        api.allowed::<LoadedVersions>("/api/v1/admin/contracts"),
-        api.allowed::<IntentStatuses>("/api/v1/admin/contracts/status"),
-        api.allowed::<GatewayList>("/api/v1/admin/gateways"),
+        api.get_if_allowed::<ReviewList>("/api/v1/admin/reviews?status=open&limit=10"),
+        api.get_if_allowed::<ApprovalList>("/api/v1/admin/approvals"),
+        api.get_if_allowed::<ConnectionList>("/api/v1/admin/connections?limit=500"),
+        api.get_if_allowed::<LoadedVersions>("/api/v1/admin/contracts"),
+        api.get_if_allowed::<IntentStatuses>("/api/v1/admin/contracts/status"),
+        api.get_if_allowed::<GatewayList>("/api/v1/admin/gateways"),
     )?;
     let mut states = BTreeMap::new();
     let connections = connections.map(|list| list.connections).unwrap_or_default();

@@ -85,7 +85,7 @@ fn status_chip(status: &str) -> Chip {
 
 async fn show_reviews(Team(visitor): Team, RawQuery(query): RawQuery) -> Result<Response, Failed> {
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    let chosen = asked.said("status").unwrap_or(OPEN).to_owned();
+    let chosen = asked.find("status").unwrap_or(OPEN).to_owned();
     let status = if chosen == ALL { "" } else { chosen.as_str() };
     let parts = [("limit", "50"), ("status", status), ("after", asked.text("after"))];
     let address = with_query("/api/v1/admin/reviews", &parts);
@@ -188,7 +188,7 @@ async fn decide(Path(id): Path<String>, Sent(Team(visitor), fields): Sent<Team>)
     };
     let order = DecisionRequest {
         decision: fields.word("decision").ok_or(Failed::Form(StatusCode::UNPROCESSABLE_ENTITY))?,
-        notes: fields.said("notes").map(str::to_owned),
+        notes: fields.find("notes").map(str::to_owned),
         confirmed: typed.confirmed.iter().cloned().collect(),
     };
     let done = if typed.decision == "approve" { "approved" } else { "rejected" };

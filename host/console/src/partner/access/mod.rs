@@ -15,12 +15,12 @@ use intent_gateway_api::account::{CredentialsBody, TestCallAnswer, Validity};
 use intent_gateway_domain::secret::Secret;
 use serde_json::json;
 
-use self::sessions::SessionRow;
 use super::{own, take, take_refusal, wants_fresh_sign_in};
 use crate::Console;
 use crate::api::ApiError;
 use crate::failure::{Failed, Problem};
 use crate::frame::{Frame, lead_to, show_with};
+use crate::session::SessionRow;
 use crate::view::{Chip, Ident, Moment, Tone};
 use crate::visitor::{Business, Sent, Visitor};
 
@@ -107,7 +107,7 @@ async fn try_wish(
 async fn access_page(console: &Console, visitor: &Visitor, come: Come) -> Result<Response, Failed> {
     let address = own(visitor, "credentials");
     let credentials = visitor.api.find::<CredentialsBody>(&address).await?;
-    let sessions = sessions::list_sessions(console, visitor).await?;
+    let sessions = console.sessions.list(&visitor.session.record).await?;
     let saved = || credentials.as_ref().and_then(|credentials| credentials.webhook_url.clone());
     let webhook_url = come.webhook_url.clone().or_else(saved).unwrap_or_default();
     let status = come.problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);

@@ -14,32 +14,7 @@ use crate::frame::lead_to;
 use crate::notices::with_notice;
 use crate::partner::{own, take};
 use crate::session::{Face, end_cookie};
-use crate::view::Moment;
-use crate::visitor::{Business, Sent, Visitor};
-
-/// A session in the list.
-pub(super) struct SessionRow {
-    /// Names it; the browser holds something else.
-    pub(super) key: String,
-    pub(super) agent: String,
-    pub(super) opened: Moment,
-    pub(super) used: Moment,
-    /// Whether it is the one that looks.
-    pub(super) is_this: bool,
-}
-
-pub(super) async fn list_sessions(console: &Console, visitor: &Visitor) -> Result<Vec<SessionRow>, Failed> {
-    let own = &visitor.session.record;
-    let found = console.sessions.of(Face::Partner, &own.who).await?;
-    let row = |session: crate::session::WebSession| SessionRow {
-        is_this: session.key == own.key,
-        opened: Moment::of(session.opened_at_ms),
-        used: Moment::of(session.used_at_ms),
-        agent: session.agent,
-        key: session.key,
-    };
-    Ok(found.into_iter().map(|session| row(session.value)).collect())
-}
+use crate::visitor::{Business, Sent};
 
 pub(super) async fn end_session(
     State(console): State<Arc<Console>>,
@@ -78,10 +53,7 @@ pub(super) async fn end_all(
     let address = format!("{}/sessions/end", own(&visitor, "accounts"));
     take(visitor.api.send_text::<()>(Method::POST, &address, None).await?)?;
     // Their tokens open nothing any more; what is left of the sessions goes, too.
-    let who = &visitor.session.record.who;
-    for session in console.sessions.of(Face::Partner, who).await? {
-        console.sessions.end(Face::Partner, who, &session.value.key).await?;
-    }
+    console.sessions.end_all(Face::Partner, &visitor.session.record.who).await?;
     let mut response = lead_to("/dashboard/sign-in");
     response.headers_mut().extend(end_cookie(Face::Partner).map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)

@@ -84,7 +84,7 @@ pub(super) async fn activate(
         Ok(outcome) => Ok(lead_to(&with_notice(&page_of(&intent), outcome.notice("activated")))),
         Err(error) => {
             let problem = Problem::of_refusal(error)?;
-            Ok(activation(&visitor, &intent, digest, Some(problem)).await?.show())
+            Ok(activation(&visitor, &intent, digest, Some(problem)).await?.show_again(fields.text("reason")))
         }
     }
 }

@@ -43,7 +43,7 @@ impl IntentsPage {
 }
 
 /// Gateways that serve what they should; nothing, where the intent is out of service.
-fn as_wanted(intent: &IntentStatus) -> usize {
+fn count_as_wanted(intent: &IntentStatus) -> usize {
     let wanted = intent.live.as_ref().map(|live| live.digest);
     let serve =
         intent.gateways.iter().filter(|gateway| gateway.serving.as_ref().map(|serving| serving.digest) == wanted);
@@ -52,7 +52,7 @@ fn as_wanted(intent: &IntentStatus) -> usize {
 
 /// Whether some gateway does not serve what it should.
 fn has_lag(intent: &IntentStatus) -> bool {
-    as_wanted(intent) < intent.gateways.len()
+    count_as_wanted(intent) < intent.gateways.len()
 }
 
 pub(super) async fn show_intents(Team(visitor): Team) -> Result<Response, Failed> {

@@ -43,7 +43,7 @@ impl IntentPage {
     fn lead(&self) -> String {
         let IntentStatus { live, rollout, gateways, .. } = &self.status;
         let Some(live) = live else { return "The intent is out of service.".to_owned() };
-        let serve = gateways.iter().filter(|gateway| self.is_as_wanted(gateway)).count();
+        let serve = gateways.iter().filter(|gateway| self.is_count_as_wanted(gateway)).count();
         let at = match gateways.len() {
             all if all == serve => "every gateway".to_owned(),
             all => format!("{serve} of {all} gateways"),
@@ -59,13 +59,13 @@ impl IntentPage {
     }
 
     /// Whether a gateway serves what it should.
-    fn is_as_wanted(&self, gateway: &GatewayStatus) -> bool {
+    fn is_count_as_wanted(&self, gateway: &GatewayStatus) -> bool {
         let wanted = self.status.live.as_ref().map(|live| live.digest);
         gateway.serving.as_ref().map(|serving| serving.digest) == wanted
     }
 
     fn gateway_chip(&self, gateway: &GatewayStatus) -> Chip {
-        if self.is_as_wanted(gateway) {
+        if self.is_count_as_wanted(gateway) {
             Chip::new(Tone::Good, "as wanted")
         } else {
             Chip::new(Tone::Care, "not as wanted")

@@ -66,7 +66,7 @@ pub(super) async fn promote(
         Ok(outcome) => Ok(lead_to(&with_notice(&page_of(&intent), outcome.notice("rollout")))),
         Err(error) => {
             let problem = Problem::of_refusal(error)?;
-            Ok(promotion(&visitor, &intent, digest, Some(problem)).await?.show())
+            Ok(promotion(&visitor, &intent, digest, Some(problem)).await?.show_again(fields.text("reason")))
         }
     }
 }
@@ -169,7 +169,7 @@ pub(super) async fn act(
         Err(error) if error.is_not_found() => Err(error.into()),
         Err(error) => {
             let problem = Problem::of_refusal(error)?;
-            Ok(action(&visitor, &intent, act, Some(problem)).await?.show())
+            Ok(action(&visitor, &intent, act, Some(problem)).await?.show_again(fields.text("reason")))
         }
     }
 }

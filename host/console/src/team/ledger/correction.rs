@@ -52,10 +52,10 @@ struct Right {
 impl Right {
     /// Of an entry, as a form says it; what is written as it stands is no correction.
     fn of(entry: &EntryBody, fields: &Fields) -> Result<Self, &'static str> {
-        let amount = fields.said("amount_inr").map(Paise::from_inr).transpose().map_err(|_unreadable| {
+        let amount = fields.find("amount_inr").map(Paise::from_inr).transpose().map_err(|_unreadable| {
             "Write the amount with digits alone and at most two decimals behind a point, for example 1499.50."
         })?;
-        let status = fields.said("status").filter(|status| *status != entry.status).map(str::to_owned);
+        let status = fields.find("status").filter(|status| *status != entry.status).map(str::to_owned);
         Ok(Self { amount: amount.filter(|amount| *amount != entry.amount_inr), status })
     }
 
@@ -182,7 +182,8 @@ pub(super) async fn correct(
         }
         Ok(Outcome::Waits) => Ok(lead_to(&with_notice(&entry_page(&number), "waits"))),
         Err(error) if error.is_refusal() => {
-            Ok(confirm_correction(&visitor, &entry, &right, Some(Problem::from(&error))).show())
+            Ok(confirm_correction(&visitor, &entry, &right, Some(Problem::from(&error)))
+                .show_again(fields.text("reason")))
         }
         Err(error) => Err(error.into()),
     }

@@ -115,7 +115,7 @@ pub(super) async fn take_back(
         Ok(outcome) => Ok(lead_to(&with_notice(&entry_page(&number), outcome.notice("reversed")))),
         Err(error) if error.is_refusal() => {
             let detail = read_entry(&visitor, &number).await?;
-            Ok(confirm_reversal(&visitor, &detail, Some(Problem::from(&error))).show())
+            Ok(confirm_reversal(&visitor, &detail, Some(Problem::from(&error))).show_again(fields.text("reason")))
         }
         Err(error) => Err(error.into()),
     }

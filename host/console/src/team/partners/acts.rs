@@ -166,7 +166,7 @@ pub(super) async fn act(
         Ok(outcome) => Ok(lead_to(&with_notice(&page_of(&account), outcome.notice(act.notice)))),
         Err(error) => {
             let problem = Problem::of_refusal(error)?;
-            Ok(question(&visitor, &account, act, Some(problem)).await?.show())
+            Ok(question(&visitor, &account, act, Some(problem)).await?.show_again(fields.text("reason")))
         }
     }
 }

@@ -106,7 +106,7 @@ fn speed_chip(tool: &ToolHealthBody) -> Chip {
 }
 
 /// Samples of a test that were answered with at least one option.
-fn answered(test: &TestReport) -> usize {
+fn count_answered(test: &TestReport) -> usize {
     test.samples.iter().filter(|sample| sample.failure.is_none() && sample.options > 0).count()
 }
 

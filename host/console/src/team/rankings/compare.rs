@@ -47,11 +47,11 @@ impl Term {
     }
 
     pub(super) fn difference(&self) -> String {
-        self.parted().map_or_else(String::new, signed)
+        self.lead().map_or_else(String::new, with_sign)
     }
 
     /// How much more it adds to the first total than to the second.
-    fn parted(&self) -> Option<f64> {
+    fn lead(&self) -> Option<f64> {
         self.weight.map(|weight| weight * (self.first - self.second))
     }
 }
@@ -73,14 +73,14 @@ impl Comparison {
     }
 
     pub(super) fn difference(&self) -> String {
-        signed(self.totals[0] - self.totals[1])
+        with_sign(self.totals[0] - self.totals[1])
     }
 
     /// What of the difference no score explains; none where they explain it.
     pub(super) fn rest(&self) -> Option<String> {
-        let explained: Option<f64> = self.terms.iter().map(Term::parted).sum();
+        let explained: Option<f64> = self.terms.iter().map(Term::lead).sum();
         let rest = self.totals[0] - self.totals[1] - explained?;
-        (rest.abs() >= SHOWN_MIN).then(|| signed(rest))
+        (rest.abs() >= SHOWN_MIN).then(|| with_sign(rest))
     }
 }
 
@@ -124,16 +124,16 @@ fn tell(first: &Side<'_>, second: &Side<'_>, terms: &[Term]) -> String {
         return format!("{names}, though their totals {why}.");
     }
     let signed_up = |parted: f64| if is_first_above { parted } else { -parted };
-    let parted = terms.iter().filter_map(|term| Some((term.name, signed_up(term.parted()?))));
+    let parted = terms.iter().filter_map(|term| Some((term.name, signed_up(term.lead()?))));
     let by = format!("{names} by {}", share(lead));
     match parted.clone().max_by(|(_, one), (_, other)| one.total_cmp(other)) {
         Some((name, most)) if most >= SHOWN_MIN => {
             let part = if most * 2.0 >= lead { "most of it" } else { "the largest part of it" };
             let against =
                 parted.min_by(|(_, one), (_, other)| one.total_cmp(other)).filter(|(_, least)| *least <= -SHOWN_MIN);
-            let against =
-                against.map_or_else(String::new, |(name, least)| format!(" Against it: {name} ({}).", signed(least)));
-            format!("{by}, {part} by {name} ({}).{against}", signed(most))
+            let against = against
+                .map_or_else(String::new, |(name, least)| format!(" Against it: {name} ({}).", with_sign(least)));
+            format!("{by}, {part} by {name} ({}).{against}", with_sign(most))
         }
         _ => format!("{by}."),
     }
@@ -145,7 +145,7 @@ fn lower_first(name: &str) -> String {
 }
 
 /// A difference, with its sign.
-fn signed(value: f64) -> String {
+fn with_sign(value: f64) -> String {
     match value {
         _ if value.abs() < SHOWN_MIN => share(0.0),
         _ if value < 0.0 => format!("\u{2212}{}", share(-value)),
@@ -199,6 +199,6 @@ mod tests {
         assert_eq!(compare(&side(&a), &side(&b), Some(&WEIGHTS)).rest(), None);
         assert_eq!(compare(&side(&higher), &side(&b), Some(&WEIGHTS)).rest().as_deref(), Some("+0.250"));
         assert_eq!(compare(&side(&higher), &side(&b), None).rest(), None);
-        assert_eq!([signed(0.031), signed(-0.031), signed(-0.000_1)], ["+0.031", "\u{2212}0.031", "0.000"]);
+        assert_eq!([with_sign(0.031), with_sign(-0.031), with_sign(-0.000_1)], ["+0.031", "\u{2212}0.031", "0.000"]);
     }
 }

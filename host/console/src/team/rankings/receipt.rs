@@ -166,7 +166,7 @@ impl Loaded {
         let intent = format!("/api/v1/intents/{}", segment(receipt.intent.as_str()));
         let (live, partners) = tokio::try_join!(
             visitor.api.look::<LiveContract>(&intent),
-            visitor.api.allowed::<PartnerList>("/api/v1/admin/partners"),
+            visitor.api.get_if_allowed::<PartnerList>("/api/v1/admin/partners"),
         )?;
         let partners = partners.map(|list| list.partners).unwrap_or_default();
         let names = partners.into_iter().map(|partner| (partner.id, partner.name)).collect();
@@ -181,7 +181,7 @@ impl Loaded {
     fn into_page(self, visitor: &Visitor, asked: &Fields) -> RankingPage {
         let arguments = value_of(&self.receipt.arguments);
         let weights = self.live.as_ref().map(|live| Weights::of(&live.ranking, &arguments, &self.receipt.ranked));
-        let offered = self.offered();
+        let offered = self.collect_offers();
         let partner_of =
             |number: u32| offered.get(&number).map_or_else(String::new, |(partner, _)| partner.to_string());
         let ranked = &self.receipt.ranked;
@@ -236,7 +236,7 @@ impl Loaded {
         }
     }
 
-    fn offered(&self) -> Offered<'_> {
+    fn collect_offers(&self) -> Offered<'_> {
         let payloads = self.receipt.payloads.iter();
         let candidates = payloads
             .flat_map(|payload| payload.candidates.iter().map(|one| (one.number, (&payload.partner, &*one.json))));
