@@ -54,7 +54,7 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Issues and knows the gateway's own bearer tokens.
     pub tokens: Arc<Tokens>,
-    /// Opens the console once, where there is no other way in.
+    /// A code that opens the console once. None where the team signs in at an issuer.
     pub first_code: Option<FirstCode>,
     /// Where the team signs in; with a token or the code where there is none.
     pub provider: Option<Provider>,

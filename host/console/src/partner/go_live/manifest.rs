@@ -99,7 +99,7 @@ fn restore_unread(value: &mut Value) -> bool {
     true
 }
 
-/// What the editor begins with, where there is no manifest.
+/// The document in the editor before any manifest was sent.
 fn begin_manifest(business_name: &str) -> String {
     let name = json!(business_name);
     format!(
@@ -121,7 +121,7 @@ fn begin_manifest(business_name: &str) -> String {
     )
 }
 
-/// The document with what its button says of a review. What is no object goes as it is: the API says what is wrong with it.
+/// The document with `submitForReview` as the button says. A text that is no JSON object stays as it is, and the API says what is wrong.
 fn with_wish(text: &str, for_review: bool) -> String {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(mut members)) => {
