@@ -22,6 +22,7 @@ use crate::body::{self, Awaited};
 use crate::change_budget::ChangeBudget;
 use crate::client::{ClientLimit, Clients, Network};
 use crate::error::{Code, Refusal};
+use crate::inside::Again;
 use crate::quota::{Counted, QuotaKeeper};
 use crate::read_log::ReadLog;
 use crate::route_scopes;
@@ -104,7 +105,9 @@ pub(crate) async fn admit(
             },
             None => request,
         };
-        let read = audience.reads.find(&request, params.as_ref());
+        // A page that stays open was noted when it was opened.
+        let is_repeated = request.extensions().get::<Again>().is_some();
+        let read = audience.reads.find(&request, params.as_ref()).filter(|_| !is_repeated);
         let change = audience.changes.ask(&request).map_err(too_many)?;
         let response = next.run(request).await;
         change.into_iter().for_each(|change| audience.changes.count(change, response.status()));
@@ -141,15 +144,16 @@ impl Audience {
         let network = known.map_or(Ipv4Addr::UNSPECIFIED.into(), |Network(network)| network);
         let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
         let is_approved = request.extensions().get::<Approved>().is_some();
+        let is_repeated = request.extensions().get::<Again>().is_some();
         let caller = self.entry.identify(network, &mut request, counted).await?;
         let token = request.extensions_mut().remove::<UnknownToken>();
         // Elsewhere a token is neither asked for nor verified.
         if let Some(token) = token.filter(|_| request.extensions().get::<Caller>().is_some()) {
             token.belongs_to(&caller);
         }
-        // What was approved was counted when it was asked for. What is refused below counts as well: whoever tries what its token does
+        // What was approved was counted when it was asked for, and a page that stays open when it was opened. What is refused below counts as well: whoever tries what its token does
         // not open makes work, too.
-        if let Some(known) = request.extensions().get::<Caller>().filter(|_| !is_approved) {
+        if let Some(known) = request.extensions().get::<Caller>().filter(|_| !is_approved && !is_repeated) {
             let token = auth::signed_part(request.headers());
             self.quotas.count(known, token, counted).map_err(too_many)?;
         }
@@ -228,7 +232,8 @@ mod tests {
     use axum::routing::get;
     use axum::{Extension, Router};
     use http::StatusCode;
-    use intent_gateway_domain::clock::SystemClock;
+    use intent_gateway_domain::accesses::Accesses;
+    use intent_gateway_domain::clock::{Clock as _, SystemClock};
     use intent_gateway_domain::fleet::Fleet;
     use intent_gateway_domain::secret::Secret;
     use tower::ServiceExt as _;
@@ -238,7 +243,7 @@ mod tests {
     use crate::auth::test_sessions::NoneEnded;
     use crate::auth::{TokenRules, Tokens};
     use crate::client::Peer;
-    use crate::quota::Quotas;
+    use crate::quota::{Quota, Quotas};
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -247,8 +252,8 @@ mod tests {
         Arc::new(Tokens::new(&[key], "tests", Arc::new(SystemClock)).expect("usable"))
     }
 
-    fn behind(entry: Entry, path: &str) -> Router {
-        let audience = Audience {
+    fn audience(entry: Entry) -> Audience {
+        Audience {
             entry,
             deadline: MINUTE,
             arriving: Arc::new(FairSlots::new(8)),
@@ -260,7 +265,14 @@ mod tests {
             quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock), &Fleet::default())),
             changes: Arc::new(ChangeBudget::new(Arc::new(SystemClock), Fleet::default())),
             second_person: None,
-        };
+        }
+    }
+
+    fn behind(entry: Entry, path: &str) -> Router {
+        routes(audience(entry), path)
+    }
+
+    fn routes(audience: Audience, path: &str) -> Router {
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)
         };
@@ -269,6 +281,10 @@ mod tests {
     }
 
     async fn ask(router: &Router, path: &str, token: Option<&str>, peer: [u8; 4]) -> Response {
+        router.clone().oneshot(asked(path, token, peer)).await.expect("never fails")
+    }
+
+    fn asked(path: &str, token: Option<&str>, peer: [u8; 4]) -> Request {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = path.parse().expect("a path");
         if let Some(token) = token {
@@ -276,7 +292,7 @@ mod tests {
             request.headers_mut().insert(http::header::AUTHORIZATION, value);
         }
         request.extensions_mut().insert(Peer(peer.into()));
-        router.clone().oneshot(request).await.expect("never fails")
+        request
     }
 
     #[tokio::test]
@@ -310,6 +326,42 @@ mod tests {
         assert_eq!(ask(&routes, "/accounts", Some(&partner), [1; 4]).await.status(), StatusCode::FORBIDDEN);
         let routes = behind(entry(Role::Orchestrator), "/intents");
         assert_eq!(ask(&routes, "/intents", Some(&partner), [1; 4]).await.status(), StatusCode::FORBIDDEN);
+    }
+
+    #[tokio::test]
+    async fn a_page_that_stays_open_is_counted_and_noted_once() {
+        let tokens = tokens();
+        let access = Arc::new(Access {
+            tokens: tokens.clone(),
+            issuers: Arc::new(Issuers::default()),
+            sessions: Arc::new(NoneEnded),
+            rules: TokenRules::default(),
+        });
+        let (accesses, quota) = (Arc::<Accesses>::default(), Quota { per_minute: NonZeroU32::new(1), per_day: None });
+        let quotas = Quotas { account: quota, ..Quotas::default() };
+        let path = "/api/v1/business/tier1/accounts/{account_id}";
+        let audience = Audience {
+            reads: ReadLog::new(accesses.clone(), Arc::new(SystemClock)),
+            quotas: Arc::new(QuotaKeeper::new(&quotas, Arc::new(SystemClock), &Fleet::default())),
+            ..audience(Entry::Bearer { access, required: Role::Partner })
+        };
+        let routes = routes(audience, path);
+        let status = async |role: Role, again: bool| {
+            let token = tokens.issue(role, "ptr_1", MINUTE).expect("issued");
+            let mut request = asked(&path.replace("{account_id}", "ptr_1"), Some(&token), [1; 4]);
+            again.then(|| request.extensions_mut().insert(Again));
+            routes.clone().oneshot(request).await.expect("never fails").status()
+        };
+        let partner = [status(Role::Partner, false).await, status(Role::Partner, true).await];
+        assert_eq!(partner, [StatusCode::OK; 2]);
+        assert_eq!(status(Role::Partner, false).await, StatusCode::TOO_MANY_REQUESTS);
+        for again in [false, true, true] {
+            assert_eq!(status(Role::Admin, again).await, StatusCode::OK);
+        }
+        let later = SystemClock.now().plus_ms(2 * 60_000);
+        let noted = accesses.take_due(later);
+        assert_eq!(noted.len(), 1, "{noted:?}");
+        assert_eq!(noted[0].detail["times"], 1, "{noted:?}");
     }
 
     #[tokio::test]

@@ -248,6 +248,7 @@ pub fn router(state: AppState) -> Router {
 /// Around pages stands what is around every route; who may see which one they decide themselves, by what the API answers.
 pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router) -> (Router, Router) {
     let sessions = state.onboarding.sessions.clone();
+    let (heartbeat, draining) = (state.streams.heartbeat, state.draining.clone());
     let access = Access { tokens: state.tokens.clone(), issuers: state.issuers, sessions, rules: state.token_rules };
     let access = Arc::new(access);
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
@@ -372,6 +373,6 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
     let routes = routes.clone().layer(Extension(Replay(routes)));
     let in_requests = || axum::middleware::from_fn(request_id::layer);
     let routes = routes.layer(in_requests());
-    let pages = pages(Inside::new(routes.clone(), access, clients));
+    let pages = pages(Inside::new(routes.clone(), access, clients, heartbeat, draining));
     (routes, pages.layer(in_requests()))
 }

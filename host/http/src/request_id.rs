@@ -23,7 +23,7 @@ use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::error::{Code, Refusal};
-use crate::inside::Page;
+use crate::inside::{Again, Page};
 use crate::quota::RateLimitFields;
 
 /// Carries the identifier, in both directions.
@@ -60,8 +60,11 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str);
-    let observed = HttpRequest::begin(request.method().as_str(), route, request_id.as_str());
-    let trace = trace(request.headers(), &request_id, observed.span());
+    let is_repeated = request.extensions().get::<Again>().is_some();
+    let begin = || HttpRequest::begin(request.method().as_str(), route, request_id.as_str());
+    let observed = (!is_repeated).then(begin);
+    let exported = observed.as_ref().map_or_else(Span::none, |observed| observed.span().clone());
+    let trace = trace(request.headers(), &request_id, &exported);
     let span = tracing::info_span!(
         "request",
         request_id = request_id.as_str(),
@@ -71,7 +74,6 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
     );
     request.extensions_mut().insert(request_id.clone());
     request.extensions_mut().insert(Arc::new(trace));
-    let exported = observed.span().clone();
     let spans = Spans { log: span.clone(), exported: exported.clone() };
     async move {
         let mut response = caught(request, next).await;
@@ -80,8 +82,12 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
             let is_page = response.extensions().get::<Page>().is_some();
             (!is_page && (status.is_client_error() || status.is_server_error())).then(|| Refusal::of_status(status))
         });
-        observed.note_answer(response.status().as_u16());
-        report(response.status(), refusal.as_ref(), start.elapsed());
+        if let Some(observed) = &observed {
+            observed.note_answer(response.status().as_u16());
+        }
+        if !is_repeated || response.status().is_server_error() {
+            report(response.status(), refusal.as_ref(), start.elapsed());
+        }
         let rate_limits = response.extensions_mut().remove::<RateLimitFields>();
         if let Some(refusal) = refusal {
             response = refusal.render(request_id.as_str());

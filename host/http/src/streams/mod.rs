@@ -19,13 +19,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_routing::following::Following;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::App;
+use crate::connections::Answering;
 use crate::error::{Code, Refusal};
 
 pub(crate) use self::follow::routes;
@@ -99,6 +103,16 @@ pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
                 is_named && !taken_back
             })
     })
+}
+
+/// A stream of a page, whose places the pages have.
+pub(crate) fn of_page(
+    events: BoxStream<'static, Bytes>,
+    heartbeat: Duration,
+    reading: Option<Answering>,
+    draining: CancellationToken,
+) -> Response {
+    respond(body::EventBody::new(events, heartbeat, reading, None).until(draining))
 }
 
 /// The head of a stream, around its body.
