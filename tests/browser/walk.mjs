@@ -2,8 +2,11 @@
 // on a phone. Fails where a page writes to the browser's console, asks another host, breaks its own policy, has a fault that axe finds
 // (WCAG 2.2 AA), or cannot be reached by keyboard.
 //
+// The journeys and one walk of each face go without JavaScript, the others with it.
+//
 // Given by the environment: GATEWAY (its address), ADMIN_TOKEN, CHROMIUM (the program). It writes `CODE <address>` where it needs the code
-// that was mailed to an address, and reads it from its input; and `DONE <what>` for what it has seen. With PICTURES it leaves screenshots there.
+// that was mailed to an address, and reads it from its input; `REVIEW` where
+// a review is to come in; and `DONE <what>` for what it has seen. With PICTURES it leaves screenshots there.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -17,6 +20,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const LOOKS = {
   'light desk': { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   'dark phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+  'plain desk': { javaScriptEnabled: false, viewport: { width: 1280, height: 800 } },
 };
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const faults = [];
@@ -31,6 +35,7 @@ async function mailedCode(address) {
 // A browser of its own, whose every word and request is watched. Cookies for TLS are kept for this machine's own name alone.
 async function open(browser, options) {
   const context = await browser.newContext(options);
+  await context.addInitScript(watchPolicy);
   const page = await context.newPage();
   page.on('console', (message) => faults.push(`${page.url()} wrote to the console: ${message.text()}`));
   page.on('pageerror', (error) => faults.push(`${page.url()} failed: ${error}`));
@@ -77,7 +82,15 @@ async function signIn(page) {
   say('DONE sign-in');
 }
 
+// What the policy of a page refuses is told to the page: nothing may be.
+const watchPolicy = () => {
+  window.refusedByPolicy = [];
+  document.addEventListener('securitypolicyviolation', (event) => window.refusedByPolicy.push(`${event.violatedDirective} ${event.blockedURI}`));
+};
+
 async function judge(page, where) {
+  const refused = await page.evaluate(() => window.refusedByPolicy ?? []);
+  for (const what of refused) faults.push(`${where}: the policy refuses ${what}`);
   await page.evaluate(axe);
   const { violations } = await page.evaluate((values) => window.axe.run(document, { runOnly: { type: 'tag', values } }), RULES);
   for (const { id, nodes } of violations) {
@@ -120,7 +133,12 @@ async function walk(page, face, name) {
     seen.add(sort(path));
     const answer = await page.goto(`${GATEWAY}${path}`);
     if (answer.status() !== 200) faults.push(`${name}: ${path} is ${answer.status()}`);
-    await judge(page, `${name} ${path}`);
+    const isPlain = name.endsWith('plain desk');
+    // A page with something that moves says so as soon as it is live.
+    if (!isPlain && await page.locator('.moves').count() > 0) await page.locator('.live.good').waitFor();
+    // Without scripts nothing says that it moves, and what only they can do is not shown.
+    if (isPlain && await page.locator('.live:visible, .copy:visible').count() > 0) faults.push(`${name}: ${path} shows what only scripts do`);
+    if (!isPlain) await judge(page, `${name} ${path}`);
     if (name.endsWith('light desk')) await reachAll(page);
     const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (width > 0) faults.push(`${name}: ${path} is ${width} px wider than the screen`);
@@ -129,6 +147,31 @@ async function walk(page, face, name) {
     left.push(...links.filter((link) => link.startsWith(face) && !link.includes('/assets/')));
   }
   say(`DONE walk ${name} ${seen.size}`);
+}
+
+// A page that is open shows a review that comes in, says since when it is live, and when it is not.
+async function seeReview(page) {
+  await page.goto(`${GATEWAY}/console`);
+  await page.locator('.live.good').waitFor();
+  const before = await page.locator('#waits ~ .scroll tbody tr').count();
+  await page.evaluate(() => { window.isThisPage = true; });
+  say('REVIEW');
+  await page.waitForFunction((count) => document.querySelectorAll('#waits ~ .scroll tbody tr').length === count + 1, before);
+  if (!await page.evaluate(() => window.isThisPage)) faults.push('the page was loaded anew');
+  say('DONE review by itself');
+}
+
+// Signed out elsewhere, a page that is open says that it is not live. Its browser notes what was refused.
+async function seeEnd(browser, storageState) {
+  const context = await browser.newContext({ storageState });
+  const [open, other] = [await context.newPage(), await context.newPage()];
+  await open.goto(`${GATEWAY}/console/approvals`);
+  await open.locator('.live.good').waitFor();
+  await other.goto(`${GATEWAY}/console/approvals`);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await open.locator('.live.care').filter({ hasText: 'you are signed out' }).waitFor();
+  await context.close();
+  say('DONE end of a session');
 }
 
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
@@ -149,6 +192,10 @@ try {
       await context.close();
     }
   }
+  const { context, page } = await open(browser, { storageState: states['/console'] });
+  await seeReview(page);
+  await context.close();
+  await seeEnd(browser, states['/console']);
 } finally {
   await browser.close();
 }

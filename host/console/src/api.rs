@@ -109,6 +109,11 @@ impl Api {
         Self { inside, origin, token }
     }
 
+    /// The same for a page that stays open, and reads again what it has read before.
+    pub(crate) fn again(&self) -> Self {
+        Self { inside: self.inside.clone(), origin: self.origin.again(), token: self.token.clone() }
+    }
+
     /// Reads what is at an address.
     pub(crate) async fn get<T: DeserializeOwned>(&self, address: &str) -> Result<T, ApiError> {
         let (status, body) = self.ask(Method::GET, address, None).await?;

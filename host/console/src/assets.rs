@@ -1,4 +1,4 @@
-//! What pages load: a style sheet and an icon. Each address names the content behind it, so that a browser may keep it for good.
+//! What pages load: style sheets, scripts and an icon. Each address names the content behind it, so that a browser may keep it for good.
 
 use std::sync::OnceLock;
 
@@ -11,11 +11,44 @@ use intent_gateway_http::inside::Page;
 
 /// Where they are.
 pub(crate) const ROUTE: &str = "/console/assets/{name}";
+const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
 /// Characters of a digest in a name.
 const NAME_CHARS: usize = 16;
 
 pub(crate) static STYLE: Asset =
     Asset::new("console", "css", "text/css; charset=utf-8", include_str!("../assets/console.css"));
+/// What makes a page move: htmx, what it reads streams of events with, and the few lines of this gateway's own. One file, so that all of it
+/// is there when htmx begins.
+pub(crate) static SCRIPT: Asset = Asset::new(
+    "console",
+    "js",
+    SCRIPT_TYPE,
+    concat!(
+        include_str!("../assets/vendor/htmx/htmx.min.js"),
+        "\n",
+        include_str!("../assets/vendor/htmx/hx-sse.min.js"),
+        "\n",
+        include_str!("../assets/console.js")
+    ),
+);
+/// Draws plots. Its licence wants to be told with it.
+pub(crate) static PLOT_SCRIPT: Asset = Asset::new(
+    "plot",
+    "js",
+    SCRIPT_TYPE,
+    concat!(
+        "/*\n",
+        include_str!("../assets/vendor/uplot/LICENSE"),
+        "\n*/\n",
+        include_str!("../assets/vendor/uplot/uPlot.iife.min.js")
+    ),
+);
+pub(crate) static PLOT_STYLE: Asset = Asset::new(
+    "plot",
+    "css",
+    "text/css; charset=utf-8",
+    concat!("/*\n", include_str!("../assets/vendor/uplot/LICENSE"), "\n*/\n", include_str!("../assets/vendor/uplot/uPlot.min.css")),
+);
 pub(crate) static ICON: Asset = Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg"));
 
 /// A file that is part of the program.
@@ -52,7 +85,7 @@ impl Asset {
 /// One of them. There is nothing private in any.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let wanted = ROUTE.replace("{name}", &name);
-    [&STYLE, &ICON].into_iter().find(|asset| asset.address() == wanted).map_or_else(
+    [&STYLE, &SCRIPT, &PLOT_SCRIPT, &PLOT_STYLE, &ICON].into_iter().find(|asset| asset.address() == wanted).map_or_else(
         || {
             let mut response = StatusCode::NOT_FOUND.into_response();
             response.extensions_mut().insert(Page);
@@ -60,4 +93,42 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         },
         Asset::response,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCES: &str = include_str!("../assets/vendor/SOURCES");
+
+    /// What others have written is here as they gave it out: `SOURCES` says where from, and with which digest.
+    #[test]
+    fn what_others_wrote_is_as_they_gave_it_out() {
+        let files = [
+            ("htmx/LICENSE", include_str!("../assets/vendor/htmx/LICENSE")),
+            ("htmx/htmx.min.js", include_str!("../assets/vendor/htmx/htmx.min.js")),
+            ("htmx/hx-sse.min.js", include_str!("../assets/vendor/htmx/hx-sse.min.js")),
+            ("uplot/LICENSE", include_str!("../assets/vendor/uplot/LICENSE")),
+            ("uplot/uPlot.iife.min.js", include_str!("../assets/vendor/uplot/uPlot.iife.min.js")),
+            ("uplot/uPlot.min.css", include_str!("../assets/vendor/uplot/uPlot.min.css")),
+        ];
+        let listed: Vec<_> = SOURCES
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .map(|line| line.split_once("  ").expect("a digest and a name"))
+            .collect();
+        let own: Vec<_> = files.map(|(name, text)| (Digest::of(text.as_bytes()).to_string(), name)).into();
+        let own: Vec<_> = own.iter().map(|(digest, name)| (digest.as_str(), *name)).collect();
+        assert_eq!(listed, own);
+    }
+
+    #[test]
+    fn an_address_names_its_content() {
+        let assets = [&STYLE, &SCRIPT, &PLOT_SCRIPT, &PLOT_STYLE, &ICON];
+        let mut addresses: Vec<_> = assets.iter().map(|asset| asset.address()).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        assert_eq!(addresses.len(), assets.len());
+        assert!(STYLE.address().starts_with("/console/assets/console-") && STYLE.address().ends_with(".css"));
+    }
 }

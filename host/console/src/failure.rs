@@ -28,6 +28,9 @@ pub(crate) enum Failed {
     Form(StatusCode),
     #[error("there is no such page")]
     NoPage,
+    /// The session of a page that stays open has ended.
+    #[error("the session has ended")]
+    SignedOut,
     #[error("too many pages are under way")]
     Busy,
     #[error("the page took too long")]
@@ -86,6 +89,7 @@ impl From<&Failed> for Problem {
             Failed::Form(status) => {
                 Self::new(*status, "FORM_NOT_TAKEN", "The form is too large, or did not arrive in time.")
             }
+            Failed::SignedOut => Self::new(StatusCode::UNAUTHORIZED, "INVALID_AUTH", "The session has ended."),
             Failed::NoPage => Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "There is no page at this address."),
             Failed::Busy => {
                 let problem =

@@ -8,6 +8,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::inside::Page;
 
 use crate::assets;
+use crate::failure::Failed;
 use crate::session::Face;
 
 /// A page that the navigation leads to.
@@ -61,17 +62,26 @@ pub(crate) struct Frame {
     pub(crate) notice: Option<Notice>,
     /// The same as the API tells it, for a script.
     pub(crate) json: Option<String>,
+    /// Where the part of the page comes from that moves, as a stream.
+    pub(crate) live: Option<String>,
+    /// Whether the page has plots.
+    pub(crate) has_plots: bool,
 }
 
 impl Frame {
     /// Of a visitor who is not signed in.
     pub(crate) fn of_stranger(face: Face, title: impl Into<String>) -> Self {
-        Self { face, title: title.into(), who: None, place: "", form_token: Secret::new(""), notice: None, json: None }
+        Self { face, title: title.into(), who: None, place: "", form_token: Secret::new(""), notice: None, json: None, live: None, has_plots: false }
     }
 
     /// With the address in the API that tells the same.
     pub(crate) fn json(self, address: impl Into<String>) -> Self {
         Self { json: Some(address.into()), ..self }
+    }
+
+    /// With the address of the stream of what moves on it.
+    pub(crate) fn live(self, address: impl Into<String>) -> Self {
+        Self { live: Some(address.into()), ..self }
     }
 
     pub(crate) fn places(&self) -> &'static [Place] {
@@ -97,6 +107,18 @@ impl Frame {
         assets::STYLE.address()
     }
 
+    pub(crate) fn script(&self) -> &'static str {
+        assets::SCRIPT.address()
+    }
+
+    pub(crate) fn plot_script(&self) -> &'static str {
+        assets::PLOT_SCRIPT.address()
+    }
+
+    pub(crate) fn plot_style(&self) -> &'static str {
+        assets::PLOT_STYLE.address()
+    }
+
     pub(crate) fn icon(&self) -> &'static str {
         assets::ICON.address()
     }
@@ -112,6 +134,14 @@ impl Frame {
     pub(crate) fn token(&self) -> &str {
         self.form_token.expose()
     }
+}
+
+/// A part of a page as text.
+pub(crate) fn render(part: &impl Template) -> Result<String, Failed> {
+    part.render().map_err(|error| {
+        tracing::error!(%error, "a part of a page could not be written");
+        Failed::NoPage
+    })
 }
 
 /// A page as an answer.

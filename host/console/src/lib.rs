@@ -13,6 +13,7 @@ mod confirm;
 mod entry;
 mod failure;
 mod frame;
+mod live;
 mod notices;
 mod partner;
 mod protect;
@@ -36,6 +37,7 @@ use intent_gateway_http::inside::Inside;
 
 pub use self::entry::{FetchError, Fetched, FirstCode, Provider, ProviderFetch};
 use self::failure::Failed;
+use self::live::{PARTNER_STREAMS_MAX, StreamPlaces, TEAM_STREAMS_MAX};
 use self::protect::Places;
 use self::session::{Face, Sessions};
 
@@ -67,13 +69,32 @@ struct Console {
     tokens: Arc<Tokens>,
     first_code: Option<FirstCode>,
     provider: Option<Provider>,
+    team_streams: Arc<StreamPlaces>,
+    partner_streams: Arc<StreamPlaces>,
+}
+
+impl Console {
+    /// The places of what moves on the pages of a face.
+    fn streams(&self, face: Face) -> &Arc<StreamPlaces> {
+        match face {
+            Face::Team => &self.team_streams,
+            Face::Partner => &self.partner_streams,
+        }
+    }
 }
 
 /// The routes of all pages.
 pub fn router(parts: Parts, inside: Inside) -> Router {
     let Parts { store, vault, clock, tokens, first_code, provider } = parts;
-    let console =
-        Arc::new(Console { inside, sessions: Sessions { store, vault, clock }, tokens, first_code, provider });
+    let console = Arc::new(Console {
+        inside,
+        sessions: Sessions { store, vault, clock },
+        tokens,
+        first_code,
+        provider,
+        team_streams: StreamPlaces::new(TEAM_STREAMS_MAX),
+        partner_streams: StreamPlaces::new(PARTNER_STREAMS_MAX),
+    });
     let inside = console.inside.clone();
     let around = |routes: Router<Arc<Console>>, face: Face, at_once: usize| {
         let places = Places { slots: FairSlots::new(at_once), inside: inside.clone() };
@@ -83,6 +104,11 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
             .layer(from_fn(move |request, next| failure::in_frame(face, request, next)))
             .layer(from_fn(protect::with_headers))
     };
+    // They stay open, in places of their own: none of those in which pages are made is held meanwhile.
+    let streams = |routes: Router<Arc<Console>>, face: Face| {
+        let in_frame = from_fn(move |request, next| failure::in_frame(face, request, next));
+        routes.layer(in_frame).layer(from_fn(protect::with_headers))
+    };
     let assets = Router::new().route(assets::ROUTE, get(assets::asset)).layer(from_fn(protect::with_headers));
     let team_entry = entry::team_routes().route("/console/{*rest}", get(no_page).post(no_page));
     let partner_entry = entry::partner_routes().route("/dashboard/{*rest}", get(no_page).post(no_page));
@@ -90,6 +116,8 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
         .merge(around(team::routes(), Face::Team, TEAM_PAGES_MAX))
         .merge(around(partner_entry, Face::Partner, STRANGERS_PAGES_MAX))
         .merge(around(partner::routes(), Face::Partner, PARTNER_PAGES_MAX))
+        .merge(streams(team::streams(), Face::Team))
+        .merge(streams(partner::streams(), Face::Partner))
         .merge(assets)
         .with_state(console)
 }

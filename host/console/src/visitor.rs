@@ -50,6 +50,7 @@ pub(crate) trait OfFace: Sized + Send {
 
     fn of(visitor: Visitor) -> Self;
     fn visitor(&self) -> &Visitor;
+    fn into_visitor(self) -> Visitor;
 }
 
 impl OfFace for Team {
@@ -62,6 +63,10 @@ impl OfFace for Team {
     fn visitor(&self) -> &Visitor {
         &self.0
     }
+
+    fn into_visitor(self) -> Visitor {
+        self.0
+    }
 }
 
 impl OfFace for Business {
@@ -73,6 +78,10 @@ impl OfFace for Business {
 
     fn visitor(&self) -> &Visitor {
         &self.0
+    }
+
+    fn into_visitor(self) -> Visitor {
+        self.0
     }
 }
 
@@ -87,7 +96,25 @@ impl Visitor {
             form_token: self.session.form_token.clone(),
             notice: self.done.as_deref().and_then(notices::find),
             json: None,
+            live: None,
+            has_plots: false,
         }
+    }
+
+    /// The same visitor, who looks again at what is open already.
+    pub(crate) fn again(&self) -> Self {
+        Self { api: self.api.again(), session: self.session.clone(), done: None }
+    }
+
+    /// A visitor whose page asks of its own accord, with what the browser holds: that is no use of the session.
+    pub(crate) async fn unnoted(
+        parts: &Parts,
+        console: &Console,
+        face: Face,
+    ) -> Result<Option<(Secret, Self)>, Failed> {
+        let Some(held) = cookie_of(&parts.headers, face) else { return Ok(None) };
+        let Some(session) = console.sessions.look(face, &held).await? else { return Ok(None) };
+        Ok(Some((held, Self::new(parts, console, session))))
     }
 
     async fn of_face(parts: &Parts, console: &Console, face: Face) -> Result<Self, Response> {
@@ -98,13 +125,17 @@ impl Visitor {
             None => None,
         };
         let session = found.ok_or_else(|| ask_to_sign_in(parts, face))?;
+        Ok(Self::new(parts, console, session))
+    }
+
+    fn new(parts: &Parts, console: &Console, session: OpenSession) -> Self {
         let query = parts.uri.query().unwrap_or_default();
         let done = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == notices::DONE);
-        Ok(Self {
+        Self {
             api: Api::new(console.inside.clone(), Origin::of(parts), Some(session.token.clone())),
             session,
             done: done.map(|(_, value)| value.into_owned()),
-        })
+        }
     }
 }
 

@@ -1,9 +1,14 @@
 //! What a browser does with pages, as far as it can be told without one: it holds a cookie, follows forms, and says where they come from.
 
-use reqwest::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Method, redirect};
 
 use crate::harness::Gateway;
+
+/// How long something that must come is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The two faces, by where they begin.
 pub(super) const CONSOLE: &str = "/console";
@@ -73,6 +78,18 @@ impl<'a> Browser<'a> {
         self.send(request).await
     }
 
+    /// What moves on a page, as long as it is open; the status where there is none.
+    pub(super) async fn follow(&self, path: &str) -> Result<Live, u16> {
+        let asked = self.request(Method::GET, path).header("accept", "text/html, text/event-stream");
+        let response = asked.header(ACCEPT_ENCODING, "gzip").send().await.expect("the gateway answers");
+        if response.status().as_u16() != 200 {
+            return Err(response.status().as_u16());
+        }
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        assert_eq!((header("content-type"), header("content-encoding")), (Some("text/event-stream"), None));
+        Ok(Live { response, unread: String::new() })
+    }
+
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let request = self.client.request(method, format!("{}{path}", self.gateway.server.url));
         match &self.cookie {
@@ -91,6 +108,47 @@ impl<'a> Browser<'a> {
         }
         let status = response.status().as_u16();
         Shown { status, location, set_cookie, policy, text: response.text().await.expect("text") }
+    }
+}
+
+/// A stream of what moves on a page.
+pub(super) struct Live {
+    response: reqwest::Response,
+    unread: String,
+}
+
+/// One event: its name, and its data.
+pub(super) type Event = (String, String);
+
+impl Live {
+    /// The next event; `None` where the stream has ended.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        loop {
+            while let Some((event, rest)) = self.unread.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.unread = rest;
+                let field = |name: &str| -> Vec<&str> {
+                    event.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect()
+                };
+                if event.lines().any(|line| line.starts_with("data:")) {
+                    return Some((field("event").concat(), field("data").join("\n")));
+                }
+            }
+            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("something comes");
+            let Ok(Some(chunk)) = chunk else { return None };
+            self.unread.push_str(std::str::from_utf8(&chunk).expect("whole events"));
+        }
+    }
+
+    /// The next that is what was looked for; nothing else but signs of life and what moves may come before.
+    pub(super) async fn until(&mut self, is_it: impl Fn(&Event) -> bool) -> Event {
+        loop {
+            let event = self.next().await.expect("the stream goes on");
+            if is_it(&event) {
+                return event;
+            }
+            assert_ne!(event.0, "end", "{event:?}");
+        }
     }
 }
 

@@ -249,3 +249,25 @@ async fn no_page_is_open_and_none_loads_or_runs_anything_foreign() {
         assert!(nothing.text.contains("There is no page at this address."), "{}", nothing.text);
     }
 }
+
+/// What pages load stays with the browser, and is named after its content.
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_are_kept() {
+    let gateway = with_pages();
+    let mut browser = Browser::of_team(&gateway, gateway.admin_token()).await;
+    let mut loaded = BTreeSet::new();
+    for path in ["/console", "/console/intents/auto.book_ac_service"] {
+        let page = browser.page(path).await;
+        let found = ["<script src=\"", "<link rel=\"stylesheet\" href=\""].into_iter().flat_map(|tag| page.split(tag).skip(1));
+        loaded.extend(found.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect::<Vec<_>>());
+    }
+    let scripts: Vec<_> = loaded.iter().filter(|address| address.ends_with(".js")).collect();
+    assert!(!scripts.is_empty() && loaded.len() > scripts.len(), "{loaded:?}");
+    for address in &loaded {
+        let answer = reqwest::get(format!("{}{address}", gateway.server.url)).await.expect("an answer");
+        let kept = answer.headers().get("cache-control").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        assert_eq!((answer.status().as_u16(), kept.as_deref()), (200, Some("public, max-age=31536000, immutable")));
+    }
+    // Who is not signed in needs none.
+    assert!(!Browser::new(&gateway).page("/console/sign-in").await.contains("<script"));
+}

@@ -4,6 +4,7 @@ mod browser;
 mod entry;
 mod issuer;
 mod journeys;
+mod live;
 mod walk;
 
 /// What has a gateway serve pages.

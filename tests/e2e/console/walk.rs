@@ -13,7 +13,7 @@ use super::PAGES;
 use super::entry::CODE_MAIL;
 use crate::calls::booking;
 use crate::harness::request;
-use crate::onboarding::{Business, Platform, code};
+use crate::onboarding::{Business, Page, Platform, code};
 
 /// Set to `required` where tests must not go without a browser.
 const DEMAND: &str = "INTENT_GATEWAY_TEST_BROWSER";
@@ -50,6 +50,7 @@ async fn every_page_is_sound_in_a_browser() {
     let platform = Platform::start_with(None, PAGES);
     let ready = platform.ready("asha@coolcar.example").await;
     fill(&platform, &ready.business).await;
+    let privacy = Page::start().await;
     // Browsers keep a cookie for TLS without TLS for the name of their own machine alone.
     let address = platform.gateway.server.url.replace("127.0.0.1", "localhost");
     let mut walk = Command::new(tools::mcp_node().expect("cargo xtask test --only \"test tools\""))
@@ -78,6 +79,10 @@ async fn every_page_is_sound_in_a_browser() {
             let nth = usize::from(address == ready.business.email);
             let code = code(&platform.mails_saying(address, CODE_MAIL, nth + 1).await[nth]);
             input.write_all(format!("{code}\n").as_bytes()).await.expect("it reads");
+        } else if line == "REVIEW" {
+            // While a page is open, somebody hands in a manifest.
+            let business = platform.sign_up("lila@thirdcar.example").await;
+            platform.submit(&business, &privacy).await;
         } else if let Some(what) = line.strip_prefix("DONE ") {
             done.push(what.to_owned());
         }
@@ -86,5 +91,6 @@ async fn every_page_is_sound_in_a_browser() {
     let faults = told.await.expect("read").expect("text");
     assert!(ended.success() && faults.is_empty(), "{faults}");
     assert_eq!(done.last().map(String::as_str), Some("all"), "{done:?}");
-    assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 4, "{done:?}");
+    assert!(done.iter().any(|what| what == "review by itself"), "{done:?}");
+    assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 6, "{done:?}");
 }

@@ -27,16 +27,21 @@ impl Platform {
     pub(crate) async fn ready_at(&self, email: &str, server: Server, url: &str) -> Ready {
         let business = self.sign_up(email).await;
         let page = Page::start().await;
+        let review = self.submit(&business, &page).await;
+        let endpoint = json!({"kind": "mcp", "url": url});
+        let registered = self.put(&business.path("connection"), &business.token, endpoint).await;
+        assert_eq!(registered.status, 200, "{}", registered.body);
+        self.judge(&business, &review).await;
+        Ready { business, server, page }
+    }
+
+    /// Hands in a business's papers and its manifest; the review that it opens.
+    pub(crate) async fn submit(&self, business: &Business, page: &Page) -> String {
         let papers = profile(&format!("{}/privacy", page.url));
         let kept = self.put(&format!("{}/profile", business.path("accounts")), &business.token, papers).await;
         assert_eq!(kept.status, 200, "{}", kept.body);
         let sent = self.post(&business.path("manifest"), &business.token, manifest(true)).await;
-        let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body));
-        let endpoint = json!({"kind": "mcp", "url": url});
-        let registered = self.put(&business.path("connection"), &business.token, endpoint).await;
-        assert_eq!(registered.status, 200, "{}", registered.body);
-        self.judge(&business, review).await;
-        Ready { business, server, page }
+        sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body)).to_owned()
     }
 
     /// Probes and tests a connection, and approves the manifest.

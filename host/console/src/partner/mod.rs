@@ -21,6 +21,13 @@ use crate::visitor::Visitor;
 /// The code of what the API does only for whoever has entered a mailed code just now.
 const FRESH_SIGN_IN_NEEDED: &str = "FRESH_SIGN_IN_NEEDED";
 
+/// What moves on pages of a partner.
+pub(crate) fn streams() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/dashboard/live/home", get(home::follow_home))
+        .route("/dashboard/live/connection", get(go_live::follow_connection))
+}
+
 pub(crate) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/dashboard", get(home::show_home))

@@ -66,7 +66,7 @@ pub(crate) struct NewSession<'a> {
 }
 
 /// A session that a browser has shown.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OpenSession {
     pub(crate) record: WebSession,
     pub(crate) token: Secret,
@@ -121,31 +121,58 @@ impl Sessions {
             .is_some_and(|(text, mark)| self.vault.recognises(OWN_CONTEXT, &Mark::from_kept(mark.to_owned()), text))
     }
 
-    /// The session of a cookie, if it goes on.
+    /// The session of a cookie, if it goes on, which is used by that.
     pub(crate) async fn find(&self, face: Face, held: &Secret) -> Result<Option<OpenSession>, SessionError> {
+        let Some((mut found, session)) = self.open_one(face, held).await? else { return Ok(None) };
+        let now = self.clock.now();
+        if now >= found.value.used_at_ms.plus_ms(NOTED_EVERY_MS) {
+            found.value.used_at_ms = now;
+            let mut change = Change::default();
+            change.put(&found);
+            // Where somebody else was faster it is noted already, or the session has just been ended.
+            if !commit_unless_changed(&*self.store, change).await?
+                && load::<WebSession>(&*self.store, &found.value.key).await?.is_none()
+            {
+                return Ok(None);
+            }
+        }
+        Ok(Some(session))
+    }
+
+    /// The same for a page that asks of its own accord: a page that is left open keeps no session in use.
+    pub(crate) async fn look(&self, face: Face, held: &Secret) -> Result<Option<OpenSession>, SessionError> {
+        Ok(self.open_one(face, held).await?.map(|(_, session)| session))
+    }
+
+    /// Whether the session of a cookie still goes on.
+    pub(crate) async fn goes_on(&self, face: Face, held: &Secret) -> Result<bool, SessionError> {
+        let now = self.clock.now();
+        for mark in self.vault.marks(COOKIE_CONTEXT, held.expose()) {
+            if let Some(found) = load::<WebSession>(&*self.store, mark.as_str()).await? {
+                return Ok(!found.value.is_over(now) && found.value.face == face);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn open_one(
+        &self,
+        face: Face,
+        held: &Secret,
+    ) -> Result<Option<(Versioned<WebSession>, OpenSession)>, SessionError> {
         if !self.is_own(held) {
             return Ok(None);
         }
         let now = self.clock.now();
         for mark in self.vault.marks(COOKIE_CONTEXT, held.expose()) {
-            let Some(mut found) = load::<WebSession>(&*self.store, mark.as_str()).await? else { continue };
+            let Some(found) = load::<WebSession>(&*self.store, mark.as_str()).await? else { continue };
             let token = self.vault.open(&WebSession::context(&found.value.key), &found.value.sealed);
             let (Ok(token), false, true) = (token, found.value.is_over(now), found.value.face == face) else {
                 return Ok(None);
             };
-            if now >= found.value.used_at_ms.plus_ms(NOTED_EVERY_MS) {
-                found.value.used_at_ms = now;
-                let mut change = Change::default();
-                change.put(&found);
-                // Where somebody else was faster it is noted already, or the session has just been ended.
-                if !commit_unless_changed(&*self.store, change).await?
-                    && load::<WebSession>(&*self.store, mark.as_str()).await?.is_none()
-                {
-                    return Ok(None);
-                }
-            }
             let form_token = Secret::new(self.vault.mark(FORM_CONTEXT, held.expose()).as_str());
-            return Ok(Some(OpenSession { record: found.value, token, form_token }));
+            let session = OpenSession { record: found.value.clone(), token, form_token };
+            return Ok(Some((found, session)));
         }
         Ok(None)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::Router;
 use axum::extract::Path;
 use axum::response::Response;
@@ -14,7 +15,8 @@ use serde_json::Value;
 use crate::Console;
 use crate::api::{ApiError, segment};
 use crate::failure::{Failed, Problem};
-use crate::frame::{Frame, lead_to, show, show_with};
+use crate::frame::{Frame, lead_to, render, show, show_with};
+use crate::live::{Follower, follow};
 use crate::notices::with_notice;
 use crate::view::{Ident, Moment};
 use crate::visitor::{Sent, Team, Visitor};
@@ -35,10 +37,19 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 #[template(path = "team/approvals.html")]
 struct ApprovalsPage {
     frame: Frame,
+    moves: ApprovalsMoves,
+}
+
+/// All of it moves.
+#[derive(Template)]
+#[template(path = "team/approvals-moves.html")]
+struct ApprovalsMoves {
     approvals: Vec<ApprovalBody>,
 }
 
-impl ApprovalsPage {
+impl HtmlSafe for ApprovalsMoves {}
+
+impl ApprovalsMoves {
     /// The answer in one line.
     fn lead(&self) -> String {
         match self.approvals.len() {
@@ -59,9 +70,18 @@ struct ApprovalPage {
 }
 
 async fn show_approvals(Team(visitor): Team) -> Result<Response, Failed> {
+    let moves = approvals_moves(&visitor).await?;
+    let frame = visitor.frame(PLACE, "Approvals").json(LIST).live("/console/live/approvals");
+    Ok(show(&ApprovalsPage { frame, moves }))
+}
+
+pub(super) async fn follow_approvals(follower: Follower<Team>) -> Result<Response, Failed> {
+    follow(follower, |visitor| Box::pin(async move { render(&approvals_moves(&visitor).await?) })).await
+}
+
+async fn approvals_moves(visitor: &Visitor) -> Result<ApprovalsMoves, Failed> {
     let list = visitor.api.get::<ApprovalList>(LIST).await?;
-    let frame = visitor.frame(PLACE, "Approvals").json(LIST);
-    Ok(show(&ApprovalsPage { frame, approvals: list.approvals }))
+    Ok(ApprovalsMoves { approvals: list.approvals })
 }
 
 /// The address of what waits, in the API.

@@ -19,6 +19,15 @@ use axum::routing::get;
 
 use crate::Console;
 
+/// What moves on pages of the team.
+pub(crate) fn streams() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/console/live/overview", get(overview::follow_overview))
+        .route("/console/live/intents/{intent}", get(intents::follow_intent))
+        .route("/console/live/reviews", get(reviews::follow_reviews))
+        .route("/console/live/approvals", get(approvals::follow_approvals))
+}
+
 pub(crate) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console", get(overview::show_overview))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::response::Response;
 use intent_gateway_api::approvals::ApprovalList;
 use intent_gateway_api::connection::{ConnectionBody, ConnectionList};
@@ -11,14 +12,22 @@ use intent_gateway_api::gateways::{GatewayBody, GatewayList};
 use intent_gateway_api::review::{ReviewList, ReviewSummary};
 
 use crate::failure::Failed;
-use crate::frame::{Frame, show};
+use crate::frame::{Frame, render, show};
+use crate::live::{Follower, follow};
 use crate::view::{Chip, Ident, Moment, Tone};
-use crate::visitor::Team;
+use crate::visitor::{Team, Visitor};
 
 #[derive(Template)]
 #[template(path = "team/overview.html")]
 struct OverviewPage {
     frame: Frame,
+    moves: OverviewMoves,
+}
+
+/// All of it moves.
+#[derive(Template)]
+#[template(path = "team/overview-moves.html")]
+struct OverviewMoves {
     /// None where the visitor's token does not open reviews.
     reviews: Option<Vec<ReviewSummary>>,
     has_more_reviews: bool,
@@ -30,7 +39,9 @@ struct OverviewPage {
     gateways: Vec<GatewayBody>,
 }
 
-impl OverviewPage {
+impl HtmlSafe for OverviewMoves {}
+
+impl OverviewMoves {
     /// The answer in one line.
     fn lead(&self) -> String {
         let reviews = self.reviews.as_ref().map_or(0, Vec::len);
@@ -58,6 +69,16 @@ pub(super) fn intent_chip(intent: &IntentStatus) -> Chip {
 }
 
 pub(super) async fn show_overview(Team(visitor): Team) -> Result<Response, Failed> {
+    let moves = overview_moves(&visitor).await?;
+    let frame = visitor.frame("/console", "Overview").live("/console/live/overview");
+    Ok(show(&OverviewPage { frame, moves }))
+}
+
+pub(super) async fn follow_overview(follower: Follower<Team>) -> Result<Response, Failed> {
+    follow(follower, |visitor| Box::pin(async move { render(&overview_moves(&visitor).await?) })).await
+}
+
+async fn overview_moves(visitor: &Visitor) -> Result<OverviewMoves, Failed> {
     let api = &visitor.api;
     // The page of reviews has those beyond ten, the page of partners the connections beyond 500.
     let (reviews, approvals, connections, loaded, statuses, gateways) = tokio::try_join!(
@@ -75,8 +96,7 @@ pub(super) async fn show_overview(Team(visitor): Team) -> Result<Response, Faile
     }
     let has_more_reviews = reviews.as_ref().is_some_and(|list| list.next.is_some());
     let reviews = reviews.map(|list| list.reviews);
-    let page = OverviewPage {
-        frame: visitor.frame("/console", "Overview"),
+    Ok(OverviewMoves {
         reviews,
         has_more_reviews,
         approvals: approvals.map_or(0, |list| list.approvals.len()),
@@ -85,6 +105,5 @@ pub(super) async fn show_overview(Team(visitor): Team) -> Result<Response, Faile
         intents: statuses.map(|statuses| statuses.intents).unwrap_or_default(),
         states,
         gateways: gateways.map(|list| list.gateways).unwrap_or_default(),
-    };
-    Ok(show(&page))
+    })
 }

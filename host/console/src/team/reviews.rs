@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::Router;
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
@@ -15,7 +16,8 @@ use intent_gateway_api::review::{DecisionRequest, ReviewBody, ReviewList};
 use crate::Console;
 use crate::api::{segment, with_query};
 use crate::failure::{Failed, Problem};
-use crate::frame::{Frame, lead_to, show, show_with};
+use crate::frame::{Frame, lead_to, render, show, show_with};
+use crate::live::{Follower, follow};
 use crate::notices::with_notice;
 use crate::view::{self, Chip, Ident, Moment, Tone, share};
 use crate::visitor::{Fields, Sent, Team, Visitor};
@@ -39,12 +41,27 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 #[template(path = "team/reviews.html")]
 struct ReviewsPage {
     frame: Frame,
+    moves: ReviewsMoves,
+}
+
+impl ReviewsPage {
+    fn statuses(&self) -> &'static [(&'static str, &'static str)] {
+        &STATUSES
+    }
+}
+
+/// The list.
+#[derive(Template)]
+#[template(path = "team/reviews-moves.html")]
+struct ReviewsMoves {
     /// The status that is chosen.
     chosen: String,
     list: ReviewList,
 }
 
-impl ReviewsPage {
+impl HtmlSafe for ReviewsMoves {}
+
+impl ReviewsMoves {
     /// The answer in one line.
     fn lead(&self) -> String {
         let what = match self.chosen.as_str() {
@@ -60,10 +77,6 @@ impl ReviewsPage {
             (shown, false) => format!("{shown} reviews {what}."),
             (shown, true) => format!("More than {shown} reviews {what}."),
         }
-    }
-
-    fn statuses(&self) -> &'static [(&'static str, &'static str)] {
-        &STATUSES
     }
 
     /// The address of the next page of the same status.
@@ -83,15 +96,47 @@ fn status_chip(status: &str) -> Chip {
     }
 }
 
+/// Which reviews a page shows.
+#[derive(Clone)]
+struct Shown {
+    status: String,
+    after: String,
+}
+
+impl Shown {
+    fn read(query: Option<&str>) -> Self {
+        let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+        let status = asked.find("status").unwrap_or(OPEN).to_owned();
+        Self { status, after: asked.text("after").to_owned() }
+    }
+
+    /// Where the API lists them.
+    fn address(&self) -> String {
+        let status = if self.status == ALL { "" } else { self.status.as_str() };
+        with_query("/api/v1/admin/reviews", &[("limit", "50"), ("status", status), ("after", &self.after)])
+    }
+
+    async fn moves(self, visitor: &Visitor) -> Result<ReviewsMoves, Failed> {
+        let list = visitor.api.get::<ReviewList>(&self.address()).await?;
+        Ok(ReviewsMoves { chosen: self.status, list })
+    }
+}
+
 async fn show_reviews(Team(visitor): Team, RawQuery(query): RawQuery) -> Result<Response, Failed> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    let chosen = asked.find("status").unwrap_or(OPEN).to_owned();
-    let status = if chosen == ALL { "" } else { chosen.as_str() };
-    let parts = [("limit", "50"), ("status", status), ("after", asked.text("after"))];
-    let address = with_query("/api/v1/admin/reviews", &parts);
-    let list = visitor.api.get::<ReviewList>(&address).await?;
-    let frame = visitor.frame(PLACE, "Reviews").json(address);
-    Ok(show(&ReviewsPage { frame, chosen, list }))
+    let shown = Shown::read(query.as_deref());
+    let live = with_query("/console/live/reviews", &[("status", &shown.status), ("after", &shown.after)]);
+    let frame = visitor.frame(PLACE, "Reviews").json(shown.address()).live(live);
+    let moves = shown.moves(&visitor).await?;
+    Ok(show(&ReviewsPage { frame, moves }))
+}
+
+pub(super) async fn follow_reviews(RawQuery(query): RawQuery, follower: Follower<Team>) -> Result<Response, Failed> {
+    let shown = Shown::read(query.as_deref());
+    follow(follower, move |visitor| {
+        let shown = shown.clone();
+        Box::pin(async move { render(&shown.moves(&visitor).await?) })
+    })
+    .await
 }
 
 /// What somebody has put into the form.

@@ -1,6 +1,7 @@
 //! The connection: a form for the endpoint, what the last probe saw of it, and how the tests of its intents went.
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use intent_gateway_api::connection::ConnectionBody;
@@ -9,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::{PLACE, check_chip};
 use crate::failure::{Failed, Problem};
-use crate::frame::{Frame, lead_to, show_with};
+use crate::frame::{Frame, lead_to, render, show_with};
+use crate::live::{Follower, follow};
 use crate::notices::with_notice;
 use crate::partner::{connection_chip, own, take, take_refusal, wants_fresh_sign_in};
 use crate::view::{Chip, Ident, Moment, Tone};
@@ -64,12 +66,21 @@ impl EndpointForm {
 #[template(path = "partner/connection.html")]
 struct ConnectionPage {
     frame: Frame,
-    connection: Option<ConnectionBody>,
+    moves: ConnectionMoves,
     form: EndpointForm,
     problem: Option<Problem>,
 }
 
-impl ConnectionPage {
+/// All but the form.
+#[derive(Template)]
+#[template(path = "partner/connection-moves.html")]
+struct ConnectionMoves {
+    connection: Option<ConnectionBody>,
+}
+
+impl HtmlSafe for ConnectionMoves {}
+
+impl ConnectionMoves {
     /// The answer in one line.
     fn lead(&self) -> &'static str {
         let Some(connection) = &self.connection else { return "No endpoint is registered yet." };
@@ -106,17 +117,26 @@ pub(super) async fn register_endpoint(Sent(Business(visitor), fields): Sent<Busi
 
 /// The page with what is registered, or with what was typed and why it was refused.
 async fn connection_page(visitor: &Visitor, refused: Option<(EndpointForm, Problem)>) -> Result<Response, Failed> {
-    let address = own(visitor, "connection");
-    let connection = visitor.api.find::<ConnectionBody>(&address).await?;
+    let moves = connection_moves(visitor).await?;
     let (form, problem) = match refused {
         Some((form, problem)) => (form, Some(problem)),
         None => {
-            (connection.as_ref().map(|connection| EndpointForm::of(&connection.endpoint)).unwrap_or_default(), None)
+            let connection = moves.connection.as_ref();
+            (connection.map(|connection| EndpointForm::of(&connection.endpoint)).unwrap_or_default(), None)
         }
     };
     let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-    let frame = visitor.frame(PLACE, "Connection").json(address);
-    Ok(show_with(status, &ConnectionPage { frame, connection, form, problem }))
+    let frame = visitor.frame(PLACE, "Connection").json(own(visitor, "connection"));
+    let frame = frame.live("/dashboard/live/connection");
+    Ok(show_with(status, &ConnectionPage { frame, moves, form, problem }))
+}
+
+pub(crate) async fn follow_connection(follower: Follower<Business>) -> Result<Response, Failed> {
+    follow(follower, |visitor| Box::pin(async move { render(&connection_moves(&visitor).await?) })).await
+}
+
+async fn connection_moves(visitor: &Visitor) -> Result<ConnectionMoves, Failed> {
+    Ok(ConnectionMoves { connection: visitor.api.find::<ConnectionBody>(&own(visitor, "connection")).await? })
 }
 
 #[cfg(test)]

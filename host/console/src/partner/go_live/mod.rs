@@ -13,6 +13,7 @@ use axum::response::Response;
 use axum::routing::get;
 use intent_gateway_api::account::OverviewBody;
 
+pub(super) use self::connection::follow_connection;
 use super::own;
 use crate::Console;
 use crate::failure::Failed;

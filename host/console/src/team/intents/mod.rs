@@ -15,6 +15,7 @@ use axum::routing::{get, post};
 use intent_gateway_api::contracts::{IntentStatus, IntentStatuses, LoadedVersion, LoadedVersions, Origin};
 use intent_gateway_api::name;
 
+pub(super) use self::one::follow_intent;
 use crate::Console;
 use crate::api::{Api, ApiError, segment};
 

@@ -1,0 +1,100 @@
+// What pages do beyond what the gateway sends: they say whether they are live, copy identifiers, and draw plots.
+//
+// Without this script every page shows and does the same, and nothing moves by itself. Nothing here reads text as markup or as a program:
+// what comes from the gateway's streams is put in by htmx as the gateway has written it, and everything else is text.
+(() => {
+  'use strict';
+
+  // Nothing on a page is a program, also where it stands in an attribute. The policy of pages says the same to the browser.
+  const refuse = function refuse() { throw new Error('no text on a page is run'); };
+  htmx.registerExtension('no-eval', { init: (api) => { api.initSecurity(null, refuse, refuse); } });
+
+  document.documentElement.classList.add('scripted');
+
+  const clock = () => `${new Date().toISOString().slice(11, 19)} UTC`;
+
+  // The word under the title: since when the page is live, or that it is not.
+  const word = document.querySelector('.live');
+  const moves = document.querySelector('.moves');
+  const HEARD_WITHIN_MS = 12_000;
+  const ASK_AGAIN_MS = 5_000;
+  let isLive = false;
+  let isOver = false;
+  let heardAt = 0;
+  let lastHeard = clock();
+  let connection = null;
+
+  function say(tone, shape, text) {
+    const mark = document.createElement('span');
+    mark.setAttribute('aria-hidden', 'true');
+    mark.textContent = `${shape} `;
+    word.className = `live chip ${tone}`;
+    word.replaceChildren(mark, text);
+  }
+
+  function hear() {
+    heardAt = Date.now();
+    lastHeard = clock();
+    if (isLive) return;
+    isLive = true;
+    say('good', '●', `live since ${lastHeard}`);
+  }
+
+  function miss() {
+    const text = isOver ? `not live: you are signed out; this is of ${lastHeard}` : `not live: this is of ${lastHeard}`;
+    isLive = false;
+    say('care', '▲', text);
+  }
+
+  // A stream that could not begin, or that htmx has given up, is asked for again; not after the session has ended.
+  function askAgain() {
+    miss();
+    if (!isOver) setTimeout(() => htmx.trigger(moves, 'again'), ASK_AGAIN_MS);
+  }
+
+  if (word && moves) {
+    moves.addEventListener('htmx:sse:before:connection', (event) => {
+      connection = event.detail.connection;
+      if (isOver) event.preventDefault();
+      else if (connection.attempt > 0) miss();
+    });
+    moves.addEventListener('htmx:sse:after:connection', hear);
+    moves.addEventListener('htmx:sse:after:message', (event) => {
+      if (event.detail.message.event !== 'end') hear();
+    });
+    moves.addEventListener('end', miss);
+    moves.addEventListener('htmx:sse:error', (event) => {
+      isOver ||= event.detail.status === 401;
+      miss();
+    });
+    moves.addEventListener('htmx:sse:close', miss);
+    moves.addEventListener('htmx:response:error', (event) => {
+      isOver ||= event.detail.ctx.response.status === 401;
+      askAgain();
+    });
+    moves.addEventListener('htmx:error', askAgain);
+    document.addEventListener('visibilitychange', () => { if (document.hidden) miss(); });
+    // A connection can break without a word. The gateway says something every few seconds.
+    setInterval(() => {
+      if (!isLive || document.hidden || Date.now() - heardAt < HEARD_WITHIN_MS) return;
+      miss();
+      connection?.reader?.cancel();
+    }, 1_000);
+  }
+
+  // Identifiers are shown cut; the button beside one copies it whole.
+  document.addEventListener('click', async (event) => {
+    const button = event.target.closest?.('button.copy');
+    if (!button) return;
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.classList.add('done');
+      setTimeout(() => button.classList.remove('done'), 1_500);
+    } catch {
+      // Without a right to the clipboard, the whole of it is selected in the page.
+      const code = button.previousElementSibling;
+      code.textContent = button.dataset.copy;
+      getSelection().selectAllChildren(code);
+    }
+  });
+})();
