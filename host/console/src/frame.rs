@@ -57,7 +57,7 @@ pub(crate) struct Frame {
     pub(crate) who: Option<String>,
     /// Address of the page of the navigation that this one belongs to.
     pub(crate) place: &'static str,
-    /// In every form.
+    /// In every form, as this page has it.
     pub(crate) form_token: Secret,
     pub(crate) notice: Option<Notice>,
     /// The same as the API tells it, for a script.

@@ -34,6 +34,7 @@ use intent_gateway_domain::store::Store;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::auth::Tokens;
 use intent_gateway_http::inside::Inside;
+use tower_http::compression::CompressionLayer;
 
 pub use self::entry::{FetchError, Fetched, FirstCode, Provider, ProviderFetch};
 use self::failure::Failed;
@@ -119,6 +120,9 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
         .merge(streams(team::streams(), Face::Team))
         .merge(streams(partner::streams(), Face::Partner))
         .merge(assets)
+        // Streams are left as they are: an event is to be sent when it happens. What is secret in a page is written so that the length of
+        // the answer tells nothing of it (`session::masked`).
+        .layer(CompressionLayer::new())
         .with_state(console)
 }
 

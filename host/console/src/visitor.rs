@@ -19,7 +19,7 @@ use crate::api::Api;
 use crate::failure::Failed;
 use crate::frame::{Frame, lead_to};
 use crate::notices;
-use crate::session::{Face, OpenSession, cookie_of};
+use crate::session::{Face, OpenSession, cookie_of, masked};
 
 /// Bytes of a form: a manifest, with room for its encoding.
 const FORM_MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -93,7 +93,7 @@ impl Visitor {
             title: title.into(),
             who: Some(self.session.record.who.clone()),
             place,
-            form_token: self.session.form_token.clone(),
+            form_token: self.session.shown_form_token.clone(),
             notice: self.done.as_deref().and_then(notices::find),
             json: None,
             live: None,
@@ -210,7 +210,7 @@ impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromReque
         let (mut parts, body) = request.into_parts();
         let visitor = V::from_request_parts(&mut parts, console).await?;
         let fields = read_form(&parts, body).await.map_err(axum::response::IntoResponse::into_response)?;
-        if visitor.visitor().session.form_token.matches(fields.text(FORM_TOKEN)) {
+        if masked::matches(&visitor.visitor().session.form_token, fields.text(FORM_TOKEN)) {
             Ok(Self(visitor, fields))
         } else {
             Err(Failed::ForeignForm.into_response())

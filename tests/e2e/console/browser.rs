@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Method, redirect};
 
 use crate::harness::Gateway;
@@ -76,6 +76,15 @@ impl<'a> Browser<'a> {
         let request = self.request(Method::POST, path).header("sec-fetch-site", site);
         let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(encode(fields));
         self.send(request).await
+    }
+
+    /// Bytes that a page or what it loads takes on its way, compressed as for a browser.
+    pub(super) async fn compressed_bytes(&self, path: &str) -> usize {
+        let asked = self.request(Method::GET, path).header(ACCEPT_ENCODING, "gzip, deflate, br, zstd");
+        let response = asked.send().await.expect("the gateway answers");
+        assert_eq!(response.status().as_u16(), 200, "{path}");
+        assert_eq!(response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes()), Some(&b"gzip"[..]), "{path}");
+        response.bytes().await.expect("bytes").len()
     }
 
     /// What moves on a page, as long as it is open; the status where there is none.

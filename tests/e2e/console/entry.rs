@@ -1,4 +1,5 @@
 //! Who gets in, for how long, and whose forms are taken.
+#![expect(clippy::print_stderr, reason = "sizes are for whoever asks with --nocapture")]
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,6 +11,10 @@ use super::browser::{Browser, CONSOLE, DASHBOARD, form_token, links};
 use crate::harness::{Gateway, GatewayOptions, ac_contract};
 use crate::onboarding::{Platform, code};
 
+/// Bytes of a page on its way, at most.
+const PAGE_MAX_BYTES: usize = 60 * 1024;
+/// Bytes of all scripts on their way, at most.
+const SCRIPTS_MAX_BYTES: usize = 60 * 1024;
 /// What a mail with a code says.
 pub(super) const CODE_MAIL: &str = "Your code is";
 
@@ -239,6 +244,8 @@ async fn no_page_is_open_and_none_loads_or_runs_anything_foreign() {
                 assert!(!shown.text.contains(foreign), "{path} has {foreign}: {}", shown.text);
             }
             assert!(shown.text.len() < 300 * 1024, "{path}: {}", shown.text.len());
+            let bytes = browser.compressed_bytes(&path).await;
+            assert!(bytes <= PAGE_MAX_BYTES, "{path}: {bytes}");
             left.extend(links(&shown.text, face));
             let refused = stranger.get(&path).await;
             assert!(refused.status == 303 && refused.text.is_empty() || path.contains("/sign-"), "{path}: {refused:?}");
@@ -250,9 +257,9 @@ async fn no_page_is_open_and_none_loads_or_runs_anything_foreign() {
     }
 }
 
-/// What pages load stays with the browser, and is named after its content.
+/// What pages load comes compressed, stays with the browser, and is named after its content.
 #[tokio::test(flavor = "multi_thread")]
-async fn scripts_are_kept() {
+async fn scripts_are_small_and_kept() {
     let gateway = with_pages();
     let mut browser = Browser::of_team(&gateway, gateway.admin_token()).await;
     let mut loaded = BTreeSet::new();
@@ -263,6 +270,11 @@ async fn scripts_are_kept() {
     }
     let scripts: Vec<_> = loaded.iter().filter(|address| address.ends_with(".js")).collect();
     assert!(!scripts.is_empty() && loaded.len() > scripts.len(), "{loaded:?}");
+    let mut bytes = 0;
+    for address in &scripts {
+        bytes += browser.compressed_bytes(address).await;
+    }
+    assert!(bytes <= SCRIPTS_MAX_BYTES, "{bytes}");
     for address in &loaded {
         let answer = reqwest::get(format!("{}{address}", gateway.server.url)).await.expect("an answer");
         let kept = answer.headers().get("cache-control").and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -270,4 +282,5 @@ async fn scripts_are_kept() {
     }
     // Who is not signed in needs none.
     assert!(!Browser::new(&gateway).page("/console/sign-in").await.contains("<script"));
+    eprintln!("scripts: {bytes} bytes");
 }

@@ -8,6 +8,7 @@
 
 mod cookies;
 mod list;
+pub(crate) mod masked;
 
 use std::sync::Arc;
 
@@ -72,6 +73,8 @@ pub(crate) struct OpenSession {
     pub(crate) token: Secret,
     /// Stands in every form of its pages; whoever cannot read a page of this session cannot know it.
     pub(crate) form_token: Secret,
+    /// The same as it is written into one page, and into no other alike.
+    pub(crate) shown_form_token: Secret,
 }
 
 /// The sessions that the store has.
@@ -171,7 +174,8 @@ impl Sessions {
                 return Ok(None);
             };
             let form_token = Secret::new(self.vault.mark(FORM_CONTEXT, held.expose()).as_str());
-            let session = OpenSession { record: found.value.clone(), token, form_token };
+            let shown_form_token = masked::mask(&form_token, self.vault.entropy())?;
+            let session = OpenSession { record: found.value.clone(), token, form_token, shown_form_token };
             return Ok(Some((found, session)));
         }
         Ok(None)
