@@ -187,8 +187,7 @@ pub struct ToolHealthBody {
 
 impl From<ToolView> for ToolHealthBody {
     fn from(ToolView { tool, targets, window, over_since }: ToolView) -> Self {
-        let LatencyTargets { p50_ms, p95_ms, p99_ms } = targets;
-        Self { tool, targets: TargetsBody { p50_ms, p95_ms, p99_ms }, window, over_since: over_since.map(time) }
+        Self { tool, targets: targets.into(), window, over_since: over_since.map(time) }
     }
 }
 
@@ -202,6 +201,12 @@ pub struct TargetsBody {
     /// 99th percentile; null where the intent names none.
     #[schema(required)]
     pub p99_ms: Option<u32>,
+}
+
+impl From<LatencyTargets> for TargetsBody {
+    fn from(LatencyTargets { p50_ms, p95_ms, p99_ms }: LatencyTargets) -> Self {
+        Self { p50_ms, p95_ms, p99_ms }
+    }
 }
 
 /// A strike that the platform team has seen to itself.

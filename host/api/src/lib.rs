@@ -47,6 +47,7 @@ pub mod review;
 pub mod rollouts;
 pub mod search;
 pub mod tool;
+pub mod traffic;
 pub mod trial;
 pub mod user_data;
 

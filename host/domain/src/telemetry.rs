@@ -4,9 +4,10 @@
 //! Nothing that a caller or a partner wrote becomes a label, so the number of series does not grow with what is asked, and
 //! no series or span tells who asked. `docs/observability.md` explains each metric to those who watch the gateway.
 //!
-//! Nothing is kept here. The numbers go to the recorder of [`metrics`] and the spans to what
+//! Nothing is kept here but [what went on lately](traffic). The numbers go to the recorder of [`metrics`] and the spans to what
 //! [exports them](crate::trace::export_spans_by), if the binary has set any up; without them this costs next to nothing.
 
+pub mod traffic;
 mod watch;
 
 use std::fmt;
@@ -368,6 +369,7 @@ fn note_stage(stage: Stage, descriptor: &Descriptor, partner: Option<&PartnerId>
         ("version", version.as_str()),
         ("partner", partner.map_or("", PartnerId::as_str)),
     ];
+    traffic::lately().note_stage(intent.as_str(), stage, took);
     trace::end_span(stage.name(), &attributes[..2 + usize::from(partner.is_some())], took);
     let mut labels = Vec::with_capacity(4);
     labels.push(Label::from_static_parts("stage", stage.name()));
@@ -426,7 +428,9 @@ impl<'a> PartnerCall<'a> {
             ("partner", partner.as_str().to_owned()),
             ("outcome", name.to_owned()),
         ];
-        histogram!(PARTNER_CALL, &labels).record(start.elapsed().as_secs_f64());
+        let took = start.elapsed();
+        traffic::lately().note_call((partner.as_str(), intent, tool), took, outcome.is_ok());
+        histogram!(PARTNER_CALL, &labels).record(took.as_secs_f64());
     }
 }
 
@@ -495,6 +499,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 5] = [Self::Ok, Self::Empty, Self::Refused, Self::Failed, Self::Overloaded];
+
     fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -508,6 +515,7 @@ impl Outcome {
 
 /// Counts a search under a live contract.
 pub fn search(descriptor: &Descriptor, outcome: Outcome) {
+    traffic::lately().note_search(descriptor.intent.as_str(), outcome);
     let intent = descriptor.intent.as_str().to_owned();
     counter!(SEARCHES, "intent" => intent, "outcome" => outcome.name()).increment(1);
 }

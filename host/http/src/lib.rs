@@ -37,6 +37,7 @@ pub mod server;
 pub mod statements;
 pub mod streams;
 mod tools;
+mod traffic;
 mod user_data;
 mod wire;
 
@@ -304,6 +305,7 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
         .merge(streams::team_routes())
         .merge(metrics::routes())
         .merge(platform::routes())
+        .merge(traffic::team_routes())
         .merge(second_person::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
         .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, Some(max_in_flight)))
@@ -319,7 +321,12 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
             Some(max_in_flight),
         ))
         .merge(audience(business::open_routes(), anyone(), request_timeout, Some(OPEN_IN_FLIGHT_MAX)))
-        .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, Some(PARTNERS_IN_FLIGHT_MAX)))
+        .merge(audience(
+            business::routes().merge(traffic::business_routes()),
+            bearer(Role::Partner),
+            request_timeout,
+            Some(PARTNERS_IN_FLIGHT_MAX),
+        ))
         // The intake counts them by who has signed them.
         .merge(audience(reports::routes(), Entry::Signed, request_timeout, None))
         .merge(audience(team, bearer(Role::Admin), ADMIN_TIMEOUT, Some(ADMIN_IN_FLIGHT_MAX)))

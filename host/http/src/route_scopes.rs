@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 101] = [
+pub const ROUTES: [(&str, Method, Scope); 104] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -67,6 +67,7 @@ pub const ROUTES: [(&str, Method, Scope); 101] = [
     ("/api/v1/admin/partners/{partner}/statements", Method::GET, Ledger),
     ("/api/v1/admin/partners/{partner}/statements/{month}", Method::GET, Ledger),
     ("/api/v1/admin/partners/{partner}/strikes", Method::POST, Review),
+    ("/api/v1/admin/partners/{partner}/traffic", Method::GET, Watch),
     ("/api/v1/admin/receipts", Method::GET, Review),
     ("/api/v1/admin/receipts/export", Method::POST, Review),
     ("/api/v1/admin/receipts/{receipt}", Method::GET, Review),
@@ -74,6 +75,7 @@ pub const ROUTES: [(&str, Method, Scope); 101] = [
     ("/api/v1/admin/reviews", Method::GET, Review),
     ("/api/v1/admin/reviews/{review}", Method::GET, Review),
     ("/api/v1/admin/reviews/{review}/decision", Method::POST, Review),
+    ("/api/v1/admin/traffic", Method::GET, Watch),
     ("/api/v1/business/tier1/accounts/{account_id}", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/documents", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/documents", Method::POST, Review),
@@ -89,6 +91,7 @@ pub const ROUTES: [(&str, Method, Scope); 101] = [
     ("/api/v1/business/tier1/accounts/{account_id}/statements", Method::GET, Ledger),
     ("/api/v1/business/tier1/accounts/{account_id}/statements/{month}", Method::GET, Ledger),
     ("/api/v1/business/tier1/accounts/{account_id}/test-reports", Method::GET, Review),
+    ("/api/v1/business/tier1/accounts/{account_id}/traffic", Method::GET, Watch),
     ("/api/v1/business/tier1/connection/{account_id}", Method::GET, Watch),
     ("/api/v1/business/tier1/connection/{account_id}", Method::PUT, All),
     ("/api/v1/business/tier1/credentials/{account_id}", Method::GET, Review),

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::telemetry::traffic::{SAMPLE_EVERY_MS, lately};
 use intent_gateway_domain::telemetry::{self, BUCKETS_SECONDS, Exposition};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
@@ -42,6 +44,18 @@ impl Metrics {
     /// Looks at some sizes from now on. Only the first ones are taken.
     pub(super) fn watch(&self, sizes: Sizes) {
         let _ = self.sizes.set(sizes);
+    }
+
+    /// Takes a sample of what went on, every so often, until dropped.
+    pub(super) async fn sample() {
+        let mut ticks = tokio::time::interval(Duration::from_millis(SAMPLE_EVERY_MS));
+        // A sample that comes late is one of a longer time; none is made up for it.
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            lately().sample(SystemClock.now());
+        }
     }
 
     /// Until dropped.

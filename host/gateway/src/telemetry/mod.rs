@@ -99,6 +99,7 @@ impl Telemetry {
             tokio::select! {
                 () = stopped.cancelled() => {}
                 () = metrics.keep() => {}
+                () = Metrics::sample() => {}
                 () = repeats.keep_telling() => {}
             }
         });

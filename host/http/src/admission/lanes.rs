@@ -48,6 +48,7 @@ mod tests {
         let team = crate::admin::routes()
             .merge(crate::streams::team_routes())
             .merge(crate::metrics::routes())
+            .merge(crate::traffic::team_routes())
             .merge(crate::platform::routes());
         let team = team.merge(crate::second_person::routes()).split_for_parts().1;
         assert!(team.paths.paths.len() > 30);
@@ -69,6 +70,7 @@ mod tests {
             .merge(crate::user_data::routes())
             .merge(crate::business::open_routes())
             .merge(crate::business::routes())
+            .merge(crate::traffic::business_routes())
             .merge(crate::reports::routes());
         let traffic = traffic.split_for_parts().1;
         assert!(

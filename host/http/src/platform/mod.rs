@@ -33,7 +33,7 @@ pub(crate) use ledger::VERIFICATIONS_MAX;
 pub(crate) use overdue::ORDER_BYTES as OVERDUE_ORDER_BYTES;
 
 /// The intent that a body names, by its own name where it has an alias there.
-fn intent(contracts: &dyn Contracts, name: &str) -> Result<IntentId, Refusal> {
+pub(crate) fn intent(contracts: &dyn Contracts, name: &str) -> Result<IntentId, Refusal> {
     let name = IntentId::parse(name).map_err(|error| refuse_intent(error.to_string()))?;
     Ok(alias::resolve(contracts, &name))
 }
