@@ -86,10 +86,11 @@ impl Moment {
 
 impl HtmlSafe for Moment {}
 
-/// An identifier or a digest: cut in the middle where it is long, whole for whoever points at it or copies it.
+/// An identifier or a digest: cut in the middle where it is long, whole for whoever points at it or copies it. The button that copies
+/// it is for scripts alone, and not shown without.
 #[derive(Template)]
 #[template(
-    source = r#"{% if is_cut %}<code class="id" title="{{ whole }}">{{ head }}…{{ tail }}</code>{% else %}<code class="id">{{ whole }}</code>{% endif %}"#,
+    source = r#"{% if is_cut %}<code class="id" title="{{ whole }}">{{ head }}…{{ tail }}</code>{% if !is_linked %}{{ CopyButton::of(whole) }}{% endif %}{% else %}<code class="id">{{ whole }}</code>{% endif %}"#,
     ext = "html"
 )]
 pub(crate) struct Ident {
@@ -97,7 +98,26 @@ pub(crate) struct Ident {
     head: String,
     tail: String,
     is_cut: bool,
+    is_linked: bool,
 }
+
+/// Copies an identifier.
+#[derive(Template)]
+#[template(
+    source = r#"<button type="button" class="copy" data-copy="{{ whole }}" aria-label="Copy {{ whole }}">⧉</button>"#,
+    ext = "html"
+)]
+struct CopyButton<'a> {
+    whole: &'a str,
+}
+
+impl<'a> CopyButton<'a> {
+    fn of(whole: &'a str) -> Self {
+        Self { whole }
+    }
+}
+
+impl HtmlSafe for CopyButton<'_> {}
 
 /// Characters of an identifier that are shown.
 const IDENT_MAX_CHARS: usize = 26;
@@ -111,11 +131,32 @@ impl Ident {
         let is_cut = count > IDENT_MAX_CHARS;
         let head = whole.chars().take(IDENT_MAX_CHARS - IDENT_TAIL_CHARS - 1).collect();
         let tail = whole.chars().skip(count.saturating_sub(IDENT_TAIL_CHARS)).collect();
-        Self { whole, head, tail, is_cut }
+        Self { whole, head, tail, is_cut, is_linked: false }
+    }
+
+    /// The same within a link, where no button can stand; [`Ident::copy`] comes after it.
+    pub(crate) fn linked(whole: impl Into<String>) -> Self {
+        Self { is_linked: true, ..Self::new(whole) }
+    }
+
+    /// The button of an identifier that is cut.
+    pub(crate) fn copy(whole: impl Into<String>) -> Copying {
+        let Self { whole, is_cut, .. } = Self::new(whole);
+        Copying { whole, is_cut }
     }
 }
 
 impl HtmlSafe for Ident {}
+
+/// The button beside a link that shows an identifier.
+#[derive(Template)]
+#[template(source = r#"{% if is_cut %}{{ CopyButton::of(whole) }}{% endif %}"#, ext = "html")]
+pub(crate) struct Copying {
+    whole: String,
+    is_cut: bool,
+}
+
+impl HtmlSafe for Copying {}
 
 /// What an option's rank is made of: a segment for each axis, as long as its weight times its score.
 #[derive(Template)]
@@ -194,8 +235,10 @@ mod tests {
             Moment::of_text(hostile).to_string(),
             Ident::new(hostile).to_string(),
             Ident::new(hostile.repeat(9)).to_string(),
+            Ident::linked(hostile.repeat(9)).to_string(),
+            Ident::copy(hostile.repeat(9)).to_string(),
         ] {
-            assert!(!shown.contains("<b") && !shown.contains("'x'"), "{shown}");
+            assert!(!shown.contains("<b ") && !shown.contains("'x'"), "{shown}");
         }
     }
 
@@ -209,6 +252,9 @@ mod tests {
             long.contains(">0123456789abcdef012…abcdef<")
                 && long.contains("title=\"0123456789abcdef0123456789abcdef\"")
         );
+        assert!(long.contains("data-copy=\"0123456789abcdef0123456789abcdef\""));
+        assert!(!Ident::linked("0123456789abcdef0123456789abcdef").to_string().contains("<button"));
+        assert_eq!(Ident::copy("short").to_string(), "");
         assert_eq!([count(7), count(1_234), count(1_234_567)], ["7", "1\u{202f}234", "1\u{202f}234\u{202f}567"]);
     }
 
