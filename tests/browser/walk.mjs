@@ -136,6 +136,7 @@ async function walk(page, face, name) {
     const isPlain = name.endsWith('plain desk');
     // A page with something that moves says so as soon as it is live.
     if (!isPlain && await page.locator('.moves').count() > 0) await page.locator('.live.good').waitFor();
+    if (!isPlain && await page.locator('[data-plot]').count() > 0) await page.locator('[data-plot] .drawn canvas').first().waitFor();
     // Without scripts nothing says that it moves, and what only they can do is not shown.
     if (isPlain && await page.locator('.live:visible, .copy:visible').count() > 0) faults.push(`${name}: ${path} shows what only scripts do`);
     if (!isPlain) await judge(page, `${name} ${path}`);
@@ -159,6 +160,19 @@ async function seeReview(page) {
   await page.waitForFunction((count) => document.querySelectorAll('#waits ~ .scroll tbody tr').length === count + 1, before);
   if (!await page.evaluate(() => window.isThisPage)) faults.push('the page was loaded anew');
   say('DONE review by itself');
+}
+
+// The button beside an identifier that is cut copies the whole of it.
+async function seeCopy(page, context) {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${GATEWAY}/console/reviews?status=all`);
+  const button = page.locator('.copy').first();
+  const whole = await button.getAttribute('data-copy');
+  await button.click();
+  await page.locator('.copy.done').first().waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  if (copied !== whole) faults.push(`"${copied}" was copied, not "${whole}"`);
+  say('DONE copy');
 }
 
 // Signed out elsewhere, a page that is open says that it is not live. Its browser notes what was refused.
@@ -194,6 +208,7 @@ try {
   }
   const { context, page } = await open(browser, { storageState: states['/console'] });
   await seeReview(page);
+  await seeCopy(page, context);
   await context.close();
   await seeEnd(browser, states['/console']);
 } finally {

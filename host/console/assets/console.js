@@ -1,3 +1,4 @@
+/* global htmx, uPlot */
 // What pages do beyond what the gateway sends: they say whether they are live, copy identifiers, and draw plots.
 //
 // Without this script every page shows and does the same, and nothing moves by itself. Nothing here reads text as markup or as a program:
@@ -7,7 +8,15 @@
 
   // Nothing on a page is a program, also where it stands in an attribute. The policy of pages says the same to the browser.
   const refuse = function refuse() { throw new Error('no text on a page is run'); };
-  htmx.registerExtension('no-eval', { init: (api) => { api.initSecurity(null, refuse, refuse); } });
+  htmx.registerExtension('pages', {
+    init: (api) => { api.initSecurity(null, refuse, refuse); },
+    // The extension for streams has taken them; whatever else comes is put nowhere.
+    htmx_before_response: (element, { ctx }) => {
+      isOver ||= ctx.response.status === 401 || ctx.response.raw.redirected;
+      askAgain();
+      return false;
+    },
+  });
 
   document.documentElement.classList.add('scripted');
 
@@ -68,10 +77,6 @@
       miss();
     });
     moves.addEventListener('htmx:sse:close', miss);
-    moves.addEventListener('htmx:response:error', (event) => {
-      isOver ||= event.detail.ctx.response.status === 401;
-      askAgain();
-    });
     moves.addEventListener('htmx:error', askAgain);
     document.addEventListener('visibilitychange', () => { if (document.hidden) miss(); });
     // A connection can break without a word. The gateway says something every few seconds.
@@ -81,6 +86,62 @@
       connection?.reader?.cancel();
     }, 1_000);
   }
+
+  // Plots: the table below each says the same, and stays.
+  const DRAWN_EVERY_MS = 10_000;
+  const HEIGHT = 200;
+  const COLOURS = ['--time', '--taste', '--budget', '--safety', '--accent', '--care', '--good', '--quiet'];
+  const BOUND_COLOUR = '--bad';
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function options(data, width) {
+    const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 } };
+    const lines = data.lines.map((line, place) => ({ label: line.label, stroke: colour(COLOURS[place % COLOURS.length]), width: 1.5 }));
+    const bounds = data.bounds.map((bound) => ({ label: bound.label, stroke: colour(BOUND_COLOUR), width: 1, dash: [6, 4] }));
+    return {
+      width,
+      height: HEIGHT,
+      series: [{ label: 'UTC' }, ...lines, ...bounds],
+      axes: [axis, { ...axis, size: 56 }],
+      scales: { y: { range: (plot, least, most) => [0, Math.max(1, most * 1.1)] } },
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
+      cursor: { drag: { x: false, y: false } },
+    };
+  }
+
+  const columns = (data) => [data.at, ...data.lines.map((line) => line.values), ...data.bounds.map((bound) => data.at.map(() => bound.value))];
+  const names = (data) => JSON.stringify([...data.lines, ...data.bounds].map((one) => one.label));
+
+  async function draw(figure) {
+    const drawn = figure.querySelector('.drawn');
+    let plot = null;
+    let shown = '';
+    const look = async () => {
+      if (document.hidden) return;
+      const answer = await fetch(figure.dataset.plot).catch(() => null);
+      if (!answer?.ok || answer.redirected) {
+        figure.classList.add('stale');
+        return;
+      }
+      const data = await answer.json();
+      figure.classList.remove('stale');
+      // Other lines make another plot.
+      if (plot && shown === names(data)) {
+        plot.setData(columns(data));
+        return;
+      }
+      plot?.destroy();
+      shown = names(data);
+      plot = new uPlot(options(data, drawn.clientWidth), columns(data), drawn);
+    };
+    new ResizeObserver(() => {
+      if (plot && plot.width !== drawn.clientWidth) plot.setSize({ width: drawn.clientWidth, height: HEIGHT });
+    }).observe(drawn);
+    await look();
+    setInterval(look, DRAWN_EVERY_MS);
+  }
+
+  document.querySelectorAll('[data-plot]').forEach(draw);
 
   // Identifiers are shown cut; the button beside one copies it whole.
   document.addEventListener('click', async (event) => {

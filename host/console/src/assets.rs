@@ -47,7 +47,12 @@ pub(crate) static PLOT_STYLE: Asset = Asset::new(
     "plot",
     "css",
     "text/css; charset=utf-8",
-    concat!("/*\n", include_str!("../assets/vendor/uplot/LICENSE"), "\n*/\n", include_str!("../assets/vendor/uplot/uPlot.min.css")),
+    concat!(
+        "/*\n",
+        include_str!("../assets/vendor/uplot/LICENSE"),
+        "\n*/\n",
+        include_str!("../assets/vendor/uplot/uPlot.min.css")
+    ),
 );
 pub(crate) static ICON: Asset = Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg"));
 

@@ -71,7 +71,17 @@ pub(crate) struct Frame {
 impl Frame {
     /// Of a visitor who is not signed in.
     pub(crate) fn of_stranger(face: Face, title: impl Into<String>) -> Self {
-        Self { face, title: title.into(), who: None, place: "", form_token: Secret::new(""), notice: None, json: None, live: None, has_plots: false }
+        Self {
+            face,
+            title: title.into(),
+            who: None,
+            place: "",
+            form_token: Secret::new(""),
+            notice: None,
+            json: None,
+            live: None,
+            has_plots: false,
+        }
     }
 
     /// With the address in the API that tells the same.
@@ -82,6 +92,11 @@ impl Frame {
     /// With the address of the stream of what moves on it.
     pub(crate) fn live(self, address: impl Into<String>) -> Self {
         Self { live: Some(address.into()), ..self }
+    }
+
+    /// With plots.
+    pub(crate) fn plots(self) -> Self {
+        Self { has_plots: true, ..self }
     }
 
     pub(crate) fn places(&self) -> &'static [Place] {

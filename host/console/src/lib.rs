@@ -16,6 +16,7 @@ mod frame;
 mod live;
 mod notices;
 mod partner;
+mod plots;
 mod protect;
 mod session;
 mod team;
@@ -38,7 +39,7 @@ use tower_http::compression::CompressionLayer;
 
 pub use self::entry::{FetchError, Fetched, FirstCode, Provider, ProviderFetch};
 use self::failure::Failed;
-use self::live::{PARTNER_STREAMS_MAX, StreamPlaces, TEAM_STREAMS_MAX};
+use self::live::{PARTNER_LOOKS_MAX, PARTNER_STREAMS_MAX, StreamPlaces, TEAM_LOOKS_MAX, TEAM_STREAMS_MAX};
 use self::protect::Places;
 use self::session::{Face, Sessions};
 
@@ -93,8 +94,8 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
         tokens,
         first_code,
         provider,
-        team_streams: StreamPlaces::new(TEAM_STREAMS_MAX),
-        partner_streams: StreamPlaces::new(PARTNER_STREAMS_MAX),
+        team_streams: StreamPlaces::new(TEAM_STREAMS_MAX, TEAM_LOOKS_MAX),
+        partner_streams: StreamPlaces::new(PARTNER_STREAMS_MAX, PARTNER_LOOKS_MAX),
     });
     let inside = console.inside.clone();
     let around = |routes: Router<Arc<Console>>, face: Face, at_once: usize| {

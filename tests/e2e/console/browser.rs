@@ -83,7 +83,11 @@ impl<'a> Browser<'a> {
         let asked = self.request(Method::GET, path).header(ACCEPT_ENCODING, "gzip, deflate, br, zstd");
         let response = asked.send().await.expect("the gateway answers");
         assert_eq!(response.status().as_u16(), 200, "{path}");
-        assert_eq!(response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes()), Some(&b"gzip"[..]), "{path}");
+        assert_eq!(
+            response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes()),
+            Some(&b"gzip"[..]),
+            "{path}"
+        );
         response.bytes().await.expect("bytes").len()
     }
 

@@ -265,7 +265,8 @@ async fn scripts_are_small_and_kept() {
     let mut loaded = BTreeSet::new();
     for path in ["/console", "/console/intents/auto.book_ac_service"] {
         let page = browser.page(path).await;
-        let found = ["<script src=\"", "<link rel=\"stylesheet\" href=\""].into_iter().flat_map(|tag| page.split(tag).skip(1));
+        let found =
+            ["<script src=\"", "<link rel=\"stylesheet\" href=\""].into_iter().flat_map(|tag| page.split(tag).skip(1));
         loaded.extend(found.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect::<Vec<_>>());
     }
     let scripts: Vec<_> = loaded.iter().filter(|address| address.ends_with(".js")).collect();

@@ -5,6 +5,7 @@ mod entry;
 mod issuer;
 mod journeys;
 mod live;
+mod plots;
 mod walk;
 
 /// What has a gateway serve pages.

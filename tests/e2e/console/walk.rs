@@ -12,7 +12,7 @@ use tokio::process::Command;
 use super::PAGES;
 use super::entry::CODE_MAIL;
 use crate::calls::booking;
-use crate::harness::request;
+use crate::harness::{eventually, request};
 use crate::onboarding::{Business, Page, Platform, code};
 
 /// Set to `required` where tests must not go without a browser.
@@ -41,6 +41,16 @@ async fn fill(platform: &Platform, business: &Business) {
     assert_eq!(booked.status, 200, "{}", booked.body);
 }
 
+/// Waits until there is a sample of what a partner was called for, which is taken every ten seconds.
+pub(super) async fn sampled(platform: &Platform, partner: &str) {
+    let gateway = &platform.gateway;
+    eventually("no sample was taken", gateway, async || {
+        let told = gateway.admin_get(&format!("/partners/{partner}/traffic")).await;
+        told["tools"].as_array().is_some_and(|tools| tools.iter().any(|tool| tool["at"] != json!([]))).then_some(())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_sound_in_a_browser() {
     let Some(chromium) = chromium() else {
@@ -51,6 +61,7 @@ async fn every_page_is_sound_in_a_browser() {
     let ready = platform.ready("asha@coolcar.example").await;
     fill(&platform, &ready.business).await;
     let privacy = Page::start().await;
+    sampled(&platform, &ready.business.id).await;
     // Browsers keep a cookie for TLS without TLS for the name of their own machine alone.
     let address = platform.gateway.server.url.replace("127.0.0.1", "localhost");
     let mut walk = Command::new(tools::mcp_node().expect("cargo xtask test --only \"test tools\""))
@@ -91,6 +102,8 @@ async fn every_page_is_sound_in_a_browser() {
     let faults = told.await.expect("read").expect("text");
     assert!(ended.success() && faults.is_empty(), "{faults}");
     assert_eq!(done.last().map(String::as_str), Some("all"), "{done:?}");
-    assert!(done.iter().any(|what| what == "review by itself"), "{done:?}");
+    for what in ["review by itself", "end of a session", "copy"] {
+        assert!(done.iter().any(|done| done == what), "{done:?}");
+    }
     assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 6, "{done:?}");
 }

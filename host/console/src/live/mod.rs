@@ -37,8 +37,12 @@ use places::StreamPlace;
 
 /// Streams of the team's pages at once.
 pub(crate) const TEAM_STREAMS_MAX: usize = 64;
+/// Of these, how many look at once: they take less than half of the places in which the API works for the team.
+pub(crate) const TEAM_LOOKS_MAX: usize = 2;
 /// Streams of partners' pages at once.
 pub(crate) const PARTNER_STREAMS_MAX: usize = 256;
+/// Of these, how many look at once.
+pub(crate) const PARTNER_LOOKS_MAX: usize = 4;
 /// How often a stream looks. What happens just after a look is seen at the next, and is to be shown within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(750);
 /// How often a page hears something, so that it can tell a stream that is quiet from one that is broken.
@@ -104,7 +108,7 @@ pub(crate) async fn follow<V: OfFace>(
         _place: place,
     };
     // What cannot begin is refused with a status.
-    let first = following.look().await?.unwrap_or_default();
+    let first = following.look().await.map_err(tell_script)?.unwrap_or_default();
     let again = following.visitor.again();
     following.visitor = Arc::new(again);
     let first = stream::iter([event(None, &first)]);
@@ -182,6 +186,14 @@ impl<M: Fn(Arc<Visitor>) -> Making> Following<M> {
     }
 }
 
+/// Whoever is signed out is led to where one signs in; a script is told so.
+fn tell_script(failed: Failed) -> Failed {
+    match failed {
+        Failed::Api(error) if error.is_signed_out() => Failed::SignedOut,
+        failed => failed,
+    }
+}
+
 /// Whether it will not be better at the next look.
 fn is_final(failed: &Failed) -> bool {
     match failed {
@@ -221,10 +233,7 @@ mod tests {
     #[test]
     fn no_text_is_read_as_a_field() {
         let hostile = "a\rdata: b\r\nevent: end\n\nid: 7";
-        assert_eq!(
-            event(None, hostile),
-            "data: a\ndata: data: b\ndata: \ndata: event: end\ndata: \ndata: id: 7\n\n"
-        );
+        assert_eq!(event(None, hostile), "data: a\ndata: data: b\ndata: \ndata: event: end\ndata: \ndata: id: 7\n\n");
         assert_eq!(event(Some("beat"), ""), "event: beat\ndata: \n\n");
     }
 

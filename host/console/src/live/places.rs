@@ -9,10 +9,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 const OF_SESSION_MAX: usize = 4;
 /// Streams of one person, over all their sessions.
 const OF_PERSON_MAX: usize = 12;
-/// Looks of one face at once. A look asks the API several things, whose places are those of everybody else as well: of the team's
-/// 32, looks take less than half.
-const LOOKS_AT_ONCE: usize = 2;
-
 /// The places of one face's streams. They are none of the places in which pages are made.
 pub(crate) struct StreamPlaces {
     all_max: usize,
@@ -36,8 +32,10 @@ pub(crate) struct StreamPlace {
 }
 
 impl StreamPlaces {
-    pub(crate) fn new(all_max: usize) -> Arc<Self> {
-        Arc::new(Self { all_max, open: Mutex::default(), looks: Semaphore::new(LOOKS_AT_ONCE) })
+    /// For so many streams, of which so many look at once. A look asks the API several things, whose places there are those of everybody
+    /// else as well.
+    pub(crate) fn new(all_max: usize, looks_at_once: usize) -> Arc<Self> {
+        Arc::new(Self { all_max, open: Mutex::default(), looks: Semaphore::new(looks_at_once) })
     }
 
     /// A place for one more stream of a session; none where it, its person, or all of them have as many as they may.
@@ -91,7 +89,7 @@ mod tests {
 
     #[test]
     fn sessions_people_and_faces_have_their_bounds() {
-        let places = StreamPlaces::new(14);
+        let places = StreamPlaces::new(14, 1);
         let take = |session: &str, person: &str| places.take(session, person);
         let one: Vec<_> = (0..OF_SESSION_MAX).map(|_| take("s1", "asha").expect("there is room")).collect();
         assert!(take("s1", "asha").is_none(), "a session has its bound");

@@ -4,19 +4,25 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::response::Response;
 use intent_gateway_api::account::OverviewBody;
+use intent_gateway_api::traffic::PartnerTraffic;
 
 use crate::failure::Failed;
 use crate::frame::{Frame, render, show};
 use crate::live::{Follower, follow};
 use crate::partner::own;
+use crate::plots::{self, Plot, Plotting};
 use crate::view::{Chip, Moment, Tone};
 use crate::visitor::{Business, Visitor};
+
+/// Where the script reads how long the partner's tools took.
+pub(super) const LATENCY: &str = "/dashboard/plots/latency";
 
 #[derive(Template)]
 #[template(path = "partner/home.html")]
 struct HomePage {
     frame: Frame,
     moves: HomeMoves,
+    latency: Plot,
 }
 
 /// All of it moves.
@@ -42,10 +48,21 @@ impl HomeMoves {
 }
 
 pub(super) async fn show_home(Business(visitor): Business) -> Result<Response, Failed> {
-    let moves = home_moves(&visitor).await?;
+    let (moves, latency) = tokio::try_join!(home_moves(&visitor), latency(&visitor))?;
     let frame = visitor.frame("/dashboard", moves.account.business_name.as_str());
-    let frame = frame.json(own(&visitor, "accounts")).live("/dashboard/live/home");
-    Ok(show(&HomePage { frame, moves }))
+    let frame = frame.json(own(&visitor, "accounts")).live("/dashboard/live/home").plots();
+    Ok(show(&HomePage { frame, moves, latency }))
+}
+
+/// How long the partner's own tools took, with their targets.
+async fn latency(visitor: &Visitor) -> Result<Plot, Failed> {
+    let address = format!("{}/traffic", own(visitor, "accounts"));
+    let body = visitor.api.get::<PartnerTraffic>(&address).await?;
+    Ok(plots::latency(&body, LATENCY.to_owned(), address))
+}
+
+pub(super) async fn send_latency(Plotting(Business(visitor)): Plotting<Business>) -> Result<Response, Failed> {
+    plots::send(&latency(&visitor).await?)
 }
 
 pub(super) async fn follow_home(follower: Follower<Business>) -> Result<Response, Failed> {

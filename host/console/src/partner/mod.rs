@@ -31,6 +31,7 @@ pub(crate) fn streams() -> Router<Arc<Console>> {
 pub(crate) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/dashboard", get(home::show_home))
+        .route(home::LATENCY, get(home::send_latency))
         .merge(go_live::routes())
         .merge(offers::routes())
         .merge(orders::routes())

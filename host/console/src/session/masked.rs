@@ -53,7 +53,9 @@ mod tests {
             assert!(shown[..place].iter().all(|other| other.expose()[..16] != one.expose()[..16]));
         }
         let text = shown[0].expose();
-        for wrong in ["", secret.expose(), &text[4..], &format!("{text}0000"), &text.replace('0', "g"), &"0".repeat(9_999)] {
+        for wrong in
+            ["", secret.expose(), &text[4..], &format!("{text}0000"), &text.replace('0', "g"), &"0".repeat(9_999)]
+        {
             assert!(!matches(&secret, wrong), "{wrong}");
         }
         assert!(!matches(&Secret::new("another"), text) && !matches(&secret, &text.replacen(&text[..1], "x", 1)));

@@ -31,6 +31,7 @@ pub(crate) fn streams() -> Router<Arc<Console>> {
 pub(crate) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console", get(overview::show_overview))
+        .route(overview::TRAFFIC, get(overview::send_traffic))
         .merge(intents::routes())
         .merge(partners::routes())
         .merge(reviews::routes())

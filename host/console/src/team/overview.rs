@@ -10,18 +10,26 @@ use intent_gateway_api::connection::{ConnectionBody, ConnectionList};
 use intent_gateway_api::contracts::{IntentStatus, IntentStatuses, LoadedVersions, MissingVersion};
 use intent_gateway_api::gateways::{GatewayBody, GatewayList};
 use intent_gateway_api::review::{ReviewList, ReviewSummary};
+use intent_gateway_api::traffic::TrafficBody;
 
 use crate::failure::Failed;
 use crate::frame::{Frame, render, show};
 use crate::live::{Follower, follow};
+use crate::plots::{self, Plot, Plotting};
 use crate::view::{Chip, Ident, Moment, Tone};
 use crate::visitor::{Team, Visitor};
+
+/// Where the script reads searches by intent.
+pub(super) const TRAFFIC: &str = "/console/plots/traffic";
+const TRAFFIC_IN_API: &str = "/api/v1/admin/traffic";
 
 #[derive(Template)]
 #[template(path = "team/overview.html")]
 struct OverviewPage {
     frame: Frame,
     moves: OverviewMoves,
+    /// None where the visitor's token does not open it.
+    traffic: Option<Plot>,
 }
 
 /// All of it moves.
@@ -69,9 +77,18 @@ pub(super) fn intent_chip(intent: &IntentStatus) -> Chip {
 }
 
 pub(super) async fn show_overview(Team(visitor): Team) -> Result<Response, Failed> {
-    let moves = overview_moves(&visitor).await?;
-    let frame = visitor.frame("/console", "Overview").live("/console/live/overview");
-    Ok(show(&OverviewPage { frame, moves }))
+    let (moves, traffic) = tokio::try_join!(overview_moves(&visitor), traffic(&visitor))?;
+    let frame = visitor.frame("/console", "Overview").live("/console/live/overview").plots();
+    Ok(show(&OverviewPage { frame, moves, traffic }))
+}
+
+async fn traffic(visitor: &Visitor) -> Result<Option<Plot>, Failed> {
+    let body = visitor.api.get_if_allowed::<TrafficBody>(TRAFFIC_IN_API).await?;
+    Ok(body.map(|body| plots::traffic(&body, TRAFFIC, TRAFFIC_IN_API)))
+}
+
+pub(super) async fn send_traffic(Plotting(Team(visitor)): Plotting<Team>) -> Result<Response, Failed> {
+    plots::send(&traffic(&visitor).await?.ok_or(Failed::NoPage)?)
 }
 
 pub(super) async fn follow_overview(follower: Follower<Team>) -> Result<Response, Failed> {

@@ -26,6 +26,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route(PLACE, get(list::show_intents))
         .route("/console/intents/{intent}", get(one::show_intent))
+        .route("/console/plots/intents/{intent}/{what}", get(one::send_plot))
         .route("/console/intents/{intent}/activate", get(acts::ask_to_activate).post(acts::activate))
         .route("/console/intents/{intent}/promote", get(rollout::ask_to_promote).post(rollout::promote))
         .route("/console/intents/{intent}/rollout", get(rollout::ask_to_act).post(rollout::act))

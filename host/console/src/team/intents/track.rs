@@ -1,5 +1,7 @@
 //! A rollout as it is shown: its stages as steps, its bounds with what is known of each.
 
+use askama::Template;
+use askama::filters::HtmlSafe;
 use intent_gateway_api::name;
 use intent_gateway_api::rollouts::Rollout;
 
@@ -26,8 +28,44 @@ pub(super) struct Bound {
     pub(super) seen: String,
     /// Between which two the rate behind it is.
     pub(super) between: String,
+    /// The same as a picture, with the bound as a line.
+    pub(super) picture: GuardPicture,
     /// Receipts that show it.
     pub(super) receipts: Vec<String>,
+}
+
+/// Between which two a rate is, with its bound as a line, from nothing to a little more than the greatest of them.
+#[derive(Template)]
+#[template(
+    source = r#"<svg class="guard" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label="{{ label }}"><rect class="ground" x="0" y="4" width="100" height="4"/><rect class="seen" x="{{ from }}" y="2" width="{{ length }}" height="8"/><line class="bound" x1="{{ bound }}" y1="0" x2="{{ bound }}" y2="12" vector-effect="non-scaling-stroke"/></svg>"#,
+    ext = "html"
+)]
+pub(super) struct GuardPicture {
+    from: String,
+    length: String,
+    bound: String,
+    label: String,
+}
+
+impl HtmlSafe for GuardPicture {}
+
+/// What is seen of a rate that is exactly known, in hundredths of the picture.
+const LENGTH_MIN: f64 = 1.0;
+/// How much of the picture is to the left of the greatest figure.
+const GREATEST_AT: f64 = 90.0;
+
+impl GuardPicture {
+    fn new(at_least: f64, at_most: f64, bound: f64) -> Self {
+        let greatest = at_most.max(bound).max(f64::MIN_POSITIVE);
+        let place = |rate: f64| GREATEST_AT * rate / greatest;
+        let (from, to) = (place(at_least), place(at_most));
+        Self {
+            from: format!("{from:.1}"),
+            length: format!("{:.1}", (to - from).max(LENGTH_MIN)),
+            bound: format!("{:.1}", place(bound)),
+            label: format!("between {} and {}, at most {}", percent(at_least), percent(at_most), percent(bound)),
+        }
+    }
 }
 
 /// The stages of a rollout, in their order.
@@ -89,6 +127,7 @@ pub(super) fn bounds(rollout: &Rollout) -> Vec<Bound> {
             bound: percent(guard.bound),
             seen: format!("{} of {}", count(guard.hits), count(guard.of)),
             between: format!("{} to {}", percent(guard.at_least), percent(guard.at_most)),
+            picture: GuardPicture::new(guard.at_least, guard.at_most, guard.bound),
             receipts: guard.receipts.clone(),
         })
         .collect()
@@ -143,6 +182,14 @@ mod tests {
         for (shown, word) in shown.iter().zip(["passed", "now", "paused", "later"]) {
             assert!(shown.contains(word), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_picture_has_the_bound_where_it_is() {
+        let shown = GuardPicture::new(0.0, 0.01, 0.02).to_string();
+        assert!(shown.contains(r#"x="0.0" y="2" width="45.0""#) && shown.contains(r#"x1="90.0""#), "{shown}");
+        let nothing = GuardPicture::new(0.0, 0.0, 0.0).to_string();
+        assert!(nothing.contains(r#"width="1.0""#) && nothing.contains(r#"x1="0.0""#), "{nothing}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route(PLACE, get(list::show_partners))
         .route("/console/partners/{account}", get(one::show_partner))
+        .route("/console/plots/partners/{account}", get(one::send_latency))
         .route("/console/partners/{account}/probe", post(acts::probe).get(acts::lead_to_partner))
         .route("/console/partners/{account}/{act}", get(acts::ask_to_act).post(acts::act))
 }

@@ -11,14 +11,16 @@ use intent_gateway_api::connection::{ConnectionBody, TestReport};
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::health::{BreakerBody, HealthBody, ToolHealthBody};
 use intent_gateway_api::name;
+use intent_gateway_api::traffic::PartnerTraffic;
 
 use super::acts::{Act, acts_in};
 use super::findings::{BrokenRule, by_rule, severity_chip};
 use super::{PLACE, page_of};
-use crate::api::segment;
+use crate::api::{Api, ApiError, segment};
 use crate::failure::Failed;
 use crate::frame::{Frame, show};
 use crate::partner::connection_chip;
+use crate::plots::{self, Plot, Plotting};
 use crate::view::{self, Chip, Ident, Moment, Tone};
 use crate::visitor::Team;
 
@@ -36,6 +38,7 @@ struct PartnerPage {
     summary: Option<FindingsSummary>,
     rules: Vec<BrokenRule>,
     findings: Option<PartnerFindings>,
+    latency: Plot,
 }
 
 impl PartnerPage {
@@ -110,6 +113,21 @@ fn count_answered(test: &TestReport) -> usize {
     test.samples.iter().filter(|sample| sample.failure.is_none() && sample.options > 0).count()
 }
 
+/// How long its tools took, with their targets.
+async fn latency(api: &Api, account: &str) -> Result<Plot, ApiError> {
+    let named = segment(account).to_string();
+    let address = format!("/api/v1/admin/partners/{named}/traffic");
+    let body = api.get::<PartnerTraffic>(&address).await?;
+    Ok(plots::latency(&body, format!("/console/plots/partners/{named}"), address))
+}
+
+pub(super) async fn send_latency(
+    Plotting(Team(visitor)): Plotting<Team>,
+    Path(account): Path<String>,
+) -> Result<Response, Failed> {
+    plots::send(&latency(&visitor.api, &account).await?)
+}
+
 pub(super) async fn show_partner(Team(visitor): Team, Path(account): Path<String>) -> Result<Response, Failed> {
     let api = &visitor.api;
     let named = segment(&account).to_string();
@@ -117,17 +135,18 @@ pub(super) async fn show_partner(Team(visitor): Team, Path(account): Path<String
     let (papers, server) = (format!("/api/v1/business/tier1/accounts/{named}"), format!("/api/v1/mcp-admin/{named}"));
     let (health, summary, found) =
         (format!("{partner}/health"), format!("{partner}/findings/summary"), format!("{partner}/findings?limit=20"));
-    let (overview, connection, health, summary, findings) = tokio::try_join!(
+    let (overview, connection, health, summary, findings, latency) = tokio::try_join!(
         api.look::<OverviewBody>(&papers),
         api.look::<ConnectionBody>(&server),
         // Of a partner that there is, this is told to every token of the team: whether there is one shows here.
         api.get::<HealthBody>(&health),
         api.look::<FindingsSummary>(&summary),
         api.look::<PartnerFindings>(&found),
+        latency(api, &account),
     )?;
     let title = overview.as_ref().map_or_else(|| account.clone(), |overview| overview.business_name.clone());
     let page = PartnerPage {
-        frame: visitor.frame(PLACE, title).json(server),
+        frame: visitor.frame(PLACE, title).json(server).plots(),
         page: page_of(&account),
         acts: connection.as_ref().map(acts_in).unwrap_or_default(),
         account: overview,
@@ -136,6 +155,7 @@ pub(super) async fn show_partner(Team(visitor): Team, Path(account): Path<String
         rules: summary.as_ref().map(by_rule).unwrap_or_default(),
         summary,
         findings,
+        latency,
     };
     Ok(show(&page))
 }
