@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use test_servers::tools::{
     BROWSER_NODE_PROJECT, ENVIRONMENT, LINKING_NODE_PROJECT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS,
-    REQUIREMENTS, browser_script, linking_provider, mcp_node,
+    REQUIREMENTS, WEBHOOK_NODE_PROJECT, browser_script, linking_provider, mcp_node, webhook_receiver,
 };
 
 use crate::command::{cargo, exists, output, root, run, step};
@@ -64,6 +64,7 @@ pub(crate) fn install() -> anyhow::Result<()> {
     install_mcp_node()?;
     install_node_project(LINKING_NODE_PROJECT, || linking_provider().is_ok())?;
     install_node_project(BROWSER_NODE_PROJECT, || browser_script("walk.mjs").is_ok())?;
+    install_node_project(WEBHOOK_NODE_PROJECT, || webhook_receiver("receiver.mjs").is_ok())?;
     install_optional(&POSTGRES)?;
     install_optional(&PROXY)?;
     install_optional(&OCI_REGISTRY)?;

@@ -1,7 +1,7 @@
 //! Sign-up, tokens, the account's overview, credentials, the webhook, the test call.
 
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::signing_keys::{SigningKey, Webhook};
+use intent_gateway_domain::signing_keys::{EventSending, SigningKey, StoppedEvents, Webhook};
 use intent_gateway_onboarding::compliance::{GrievanceOfficer, Licence, Profile, WantedItem};
 use intent_gateway_onboarding::records::{Account, Credentials, KeptSecret};
 use intent_gateway_onboarding::{
@@ -401,11 +401,58 @@ pub struct WebhookBody {
     pub webhook_signing_key: Secret,
     /// The signing keys that are accepted, the current one first.
     pub webhook_signing_keys: Vec<Validity>,
+    /// What the gateway signs the events with that it posts there. Shown once, when it is made; null where there is none.
+    #[schema(required)]
+    pub webhook_event_secret: Option<String>,
+    /// How events are sent there.
+    pub events: EventSendingBody,
+}
+
+/// How events are sent to a webhook.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventSendingBody {
+    /// The secrets that events are signed with, the current one first.
+    pub secrets: Vec<Validity>,
+    /// Since when the webhook has taken none; null where it took the last one.
+    #[schema(required)]
+    pub failing_since: Option<String>,
+    /// Why and since when none are sent; null where they are.
+    #[schema(required)]
+    pub stopped: Option<StoppedBody>,
+}
+
+/// That events are not sent any more.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct StoppedBody {
+    pub at: String,
+    /// One sentence.
+    pub reason: String,
+}
+
+impl From<EventSending> for EventSendingBody {
+    fn from(EventSending { secrets, failing_since_ms, stopped }: EventSending) -> Self {
+        Self {
+            secrets: secrets.into_iter().map(Validity::from).collect(),
+            failing_since: failing_since_ms.map(time),
+            stopped: stopped.map(|StoppedEvents { at_ms, reason }| StoppedBody { at: time(at_ms), reason }),
+        }
+    }
+}
+
+impl From<Webhook> for WebhookBody {
+    fn from(webhook: Webhook) -> Self {
+        Self::from(IssuedWebhookKey { webhook, webhook_signing_key: None, webhook_event_secret: None })
+    }
 }
 
 impl From<IssuedWebhookKey> for WebhookBody {
-    fn from(IssuedWebhookKey { webhook, webhook_signing_key, .. }: IssuedWebhookKey) -> Self {
+    fn from(issued: IssuedWebhookKey) -> Self {
+        let IssuedWebhookKey { webhook, webhook_signing_key, webhook_event_secret } = issued;
+        let shown = webhook_event_secret.map(|secret| secret.expose().to_owned());
+        let hidden = (!webhook.events.secrets.is_empty()).then(|| REDACTED.to_owned());
         Self {
+            webhook_event_secret: shown.or(hidden),
+            events: EventSendingBody::from(webhook.events),
             webhook_url: webhook.url,
             webhook_signing_key: webhook_signing_key.unwrap_or_else(|| Secret::new(REDACTED)),
             webhook_signing_keys: webhook.keys.into_iter().map(Validity::from).collect(),

@@ -29,6 +29,7 @@ pub mod contracts;
 pub mod delivered;
 pub mod documents;
 pub mod error;
+pub mod event;
 pub mod evidence;
 pub mod faults;
 pub mod gateways;

@@ -34,12 +34,13 @@ const TEAM: [Place; 10] = [
     place("Audit", "/console/audit"),
 ];
 
-const PARTNER: [Place; 6] = [
+const PARTNER: [Place; 7] = [
     place("Home", "/dashboard"),
     place("Go live", "/dashboard/go-live"),
     place("Offers", "/dashboard/offers"),
     place("Orders", "/dashboard/orders"),
     place("Money", "/dashboard/money"),
+    place("Events", "/dashboard/events"),
     place("Access", "/dashboard/access"),
 ];
 

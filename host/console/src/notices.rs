@@ -6,7 +6,7 @@ use crate::frame::Notice;
 /// The query's name for it.
 pub(crate) const DONE: &str = "done";
 
-const NOTICES: [(&str, &str); 20] = [
+const NOTICES: [(&str, &str); 22] = [
     ("waits", "A second person of the team has to approve this. Nothing was done yet."),
     ("approved", "Approved. The partner is told by e-mail."),
     ("rejected", "Rejected. The partner is told by e-mail."),
@@ -25,6 +25,8 @@ const NOTICES: [(&str, &str); 20] = [
     ("saved", "Saved."),
     ("submitted", "Submitted. The platform team decides within the time that the review names."),
     ("ended", "The session has ended."),
+    ("event-sent", "The event is on its way."),
+    ("events-enabled", "Events are posted again from now on. What was not sent meanwhile can be sent from the list."),
     ("reversed", "The entry is taken back. Nothing was booked in its place."),
     ("corrected", "The entry was taken back, and this one booked in its place."),
 ];

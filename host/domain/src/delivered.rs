@@ -34,4 +34,13 @@ pub trait Deliveries: Send + Sync {
         partner: Option<&'a PartnerId>,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>>;
+
+    /// The partners that have entries in a month (`2026-05`, by Indian Standard Time), in the order of their identifiers: those
+    /// after `after`, at most `limit`.
+    fn partners_of_month<'a>(
+        &'a self,
+        month: &'a str,
+        after: Option<&'a PartnerId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<PartnerId>, StoreError>>;
 }

@@ -19,6 +19,12 @@ pub const PAGE_TIMEOUT: Duration = Duration::from_secs(20);
 pub const PAGE_REDIRECTS_MAX: usize = 3;
 /// Largest such page.
 pub const PAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
+/// Wait for a partner's webhook to take an event, connecting included.
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Characters kept of a webhook's answer.
+pub const WEBHOOK_EXCERPT_MAX_CHARS: usize = 300;
+/// Bytes read of it.
+pub const WEBHOOK_ANSWER_MAX_BYTES: usize = 4 * 1024;
 /// Largest request body of an orchestrator.
 pub const REQUEST_BODY_MAX_BYTES: usize = 256 * 1024;
 /// Largest contract component that may be uploaded or found in the watched folder.

@@ -34,6 +34,30 @@ pub struct Webhook {
     pub url: String,
     /// The current key first, then those that a rotation let live on.
     pub keys: Vec<SigningKey>,
+    /// What the gateway sends there. Absent in a record of a release before.
+    #[serde(default)]
+    pub events: EventSending,
+}
+
+/// How events are sent to a webhook.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventSending {
+    /// What events are signed with, sealed for [`event_secret_context`]: the current secret first, then those that a rotation let
+    /// live on. Without one nothing is sent.
+    pub secrets: Vec<SigningKey>,
+    /// Since when nothing was taken, milliseconds since the epoch; absent where the last delivery was.
+    pub failing_since_ms: Option<Timestamp>,
+    /// That nothing is sent until the partner says so.
+    pub stopped: Option<StoppedEvents>,
+}
+
+/// That sending was stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedEvents {
+    /// Milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    /// One sentence for a person.
+    pub reason: String,
 }
 
 impl Record for Webhook {
@@ -46,8 +70,9 @@ impl Record for Webhook {
 
 impl SealedRecord for Webhook {
     fn sealed(&mut self) -> Vec<(String, &mut Sealed)> {
-        let context = webhook_context(&self.account);
-        self.keys.iter_mut().map(|key| (context.clone(), &mut key.sealed)).collect()
+        let (context, events) = (webhook_context(&self.account), event_secret_context(&self.account));
+        let keys = self.keys.iter_mut().map(|key| (context.clone(), &mut key.sealed));
+        keys.chain(self.events.secrets.iter_mut().map(|secret| (events.clone(), &mut secret.sealed))).collect()
     }
 }
 
@@ -55,6 +80,12 @@ impl SealedRecord for Webhook {
 #[must_use]
 pub fn webhook_context(account: &PartnerId) -> String {
     format!("webhook-signing-key/{account}")
+}
+
+/// What a secret that events are signed with is sealed for.
+#[must_use]
+pub fn event_secret_context(account: &PartnerId) -> String {
+    format!("webhook-event-secret/{account}")
 }
 
 /// What completion reports are verified with, in memory.

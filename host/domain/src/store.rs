@@ -68,11 +68,15 @@ pub enum Kind {
     RolloutEvidence,
     /// Who is signed in at a page. Key: mark of what the browser holds; names: whose it is.
     WebSessions,
+    /// What partners are told. Key: the event, in the order of time; names: the partner; status: whether it was delivered.
+    PartnerEvents,
+    /// Events that wait to be sent. Key: when, and the event.
+    QueuedEvents,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -97,6 +101,8 @@ impl Kind {
         Self::ContractRevocations,
         Self::RolloutEvidence,
         Self::WebSessions,
+        Self::PartnerEvents,
+        Self::QueuedEvents,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -127,13 +133,15 @@ impl Kind {
             Self::ContractRevocations => "contract_revocations",
             Self::RolloutEvidence => "rollout_evidence",
             Self::WebSessions => "web_sessions",
+            Self::PartnerEvents => "partner_events",
+            Self::QueuedEvents => "queued_events",
         }
     }
 
     /// Whether such records have names that they share.
     #[must_use]
     pub fn has_names(self) -> bool {
-        matches!(self, Self::Orders | Self::TestReports | Self::WebSessions)
+        matches!(self, Self::Orders | Self::TestReports | Self::WebSessions | Self::PartnerEvents)
     }
 
     /// Whether changes of such records are told in feeds.

@@ -56,6 +56,7 @@ const LIVE_INTENTS: &str = "intent_gateway_live_intents";
 const ORDERS_OVERDUE: &str = "intent_gateway_orders_overdue";
 const ORDERS_AT_STAKE: &str = "intent_gateway_orders_overdue_commission_paise";
 const ORDERS_IN_DOUBT: &str = "intent_gateway_orders_in_doubt";
+const EVENTS_SENT: &str = "intent_gateway_partner_events_total";
 const CHAIN_SOUND: &str = "intent_gateway_chain_sound";
 const QUEUE_LENGTH: &str = "intent_gateway_queue_length";
 const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
@@ -99,7 +100,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 38] = [
+pub const METRICS: [Metric; 39] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -186,6 +187,12 @@ pub const METRICS: [Metric; 38] = [
         kind: Kind::Gauge,
         labels: &[],
         help: "Orders of which nobody knows whether their partner has them, at the last look of this gateway.",
+    },
+    Metric {
+        name: EVENTS_SENT,
+        kind: Kind::Counter,
+        labels: &["outcome"],
+        help: "Events posted to partners' webhooks, by outcome: delivered, not_taken; stopped counts webhooks that are sent nothing any more.",
     },
     Metric {
         name: CHAIN_SOUND,
@@ -645,6 +652,11 @@ pub fn orders_waiting(overdue: u64, at_stake_paise: i64, in_doubt: u64) {
     gauge!(ORDERS_OVERDUE).set(precise(overdue));
     gauge!(ORDERS_AT_STAKE).set(precise(at_stake_paise));
     gauge!(ORDERS_IN_DOUBT).set(precise(in_doubt));
+}
+
+/// Records a try to deliver an event to a partner's webhook, or that sending was stopped.
+pub fn event_sent(outcome: &'static str) {
+    counter!(EVENTS_SENT, "outcome" => outcome).increment(1);
 }
 
 /// Records whether a chain was found as it was written.

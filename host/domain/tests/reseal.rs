@@ -9,7 +9,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::reseal::{Resealed, reseal_all};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::signing_keys::{SigningKey, Webhook, webhook_context};
+use intent_gateway_domain::signing_keys::{EventSending, SigningKey, Webhook, webhook_context};
 use intent_gateway_domain::store::{Change, Store as _, Versioned, load};
 use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_testing::entropy::Counting;
@@ -23,7 +23,7 @@ fn webhook(vault: &Vault, number: u32, text: &str) -> Webhook {
     let account = account(number);
     let sealed = vault.seal(&webhook_context(&account), &Secret::new(text)).expect("entropy");
     let key = SigningKey { id: "one".to_owned(), sealed, not_before_ms: Timestamp::from_ms(1), not_after_ms: None };
-    Webhook { account, url: "https://a.example".to_owned(), keys: vec![key] }
+    Webhook { account, url: "https://a.example".to_owned(), keys: vec![key], events: EventSending::default() }
 }
 
 fn put(store: &MemoryStore, record: &Versioned<Webhook>) {

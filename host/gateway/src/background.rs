@@ -29,6 +29,7 @@ use intent_gateway_domain::web_session::forget_sessions;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
+use intent_gateway_onboarding::events::{Courier, StatementNews, forget_events};
 use intent_gateway_onboarding::{
     Accounts, DeliveredResults, GoLiveTests, LivePartners, LookedThrough, Postman, Probes, Services, StrikeDesk,
     StrikeWatch, UnreportedOrders,
@@ -55,6 +56,12 @@ use crate::readiness::{ReadinessWatch, TaskRounds};
 
 /// How often the store is asked for mail that is due.
 const MAIL_POLL: Duration = Duration::from_millis(500);
+/// How often the store is asked for events that are due. The store is asked for one page, and most times finds nothing.
+const EVENTS_POLL: Duration = Duration::from_millis(500);
+/// Partners whose events are sent at once.
+const EVENT_TURNS_MAX: usize = 32;
+/// How often it is looked whether statements are ready.
+const STATEMENTS_POLL: Duration = Duration::from_secs(3_600);
 /// How often live connections are looked through for probes that are due.
 const PROBE_POLL: Duration = Duration::from_secs(60);
 /// How often codes that are over are forgotten.
@@ -260,6 +267,12 @@ impl Background {
         });
         let postman = onboarding.postman;
         tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
+        let (courier, turns) = (onboarding.courier, Arc::new(Mutex::new(JoinSet::new())));
+        let work = DutyWork { duty: Duty::Events, every: EVENTS_POLL, due: MAIL_DUE };
+        tasks.spawn_duty("events", &duties, work, move |rounds| send_events(courier.clone(), turns.clone(), rounds));
+        let statements = onboarding.statements;
+        let work = DutyWork { duty: Duty::Statements, every: STATEMENTS_POLL, due: HOURLY_DUE };
+        tasks.spawn_duty("statements", &duties, work, move |rounds| tell_of_statements(statements.clone(), rounds));
         let (live, tests) = (onboarding.live, onboarding.tests);
         let work = DutyWork { duty: Duty::ConnectionEnds, every: ENDS_POLL, due: ROUTING_DUE };
         tasks
@@ -600,6 +613,28 @@ async fn deliver(postman: Arc<Postman>, rounds: TaskRounds) {
     }
 }
 
+/// Begins the turns of partners that have events due, and does not wait for them: a slow webhook holds up its own alone.
+async fn send_events(courier: Arc<Courier>, turns: Arc<Mutex<JoinSet<()>>>, rounds: TaskRounds) {
+    let mut under_way = turns.lock().await;
+    while under_way.try_join_next().is_some() {}
+    let taken = courier.take_turns(EVENT_TURNS_MAX.saturating_sub(under_way.len())).await;
+    rounds.note_result(&taken);
+    match taken {
+        Ok(turns) => turns.into_iter().for_each(|turn| drop(under_way.spawn(turn.run()))),
+        Err(error) => tracing::error!(error = %chain(&error), "events could not be read from the store"),
+    }
+}
+
+async fn tell_of_statements(statements: Arc<StatementNews>, rounds: TaskRounds) {
+    let told = statements.tell().await;
+    rounds.note_result(&told);
+    match told {
+        Ok(0) => {}
+        Ok(told) => tracing::info!(told, "partners were told of their statements"),
+        Err(error) => tracing::error!(error = %chain(&error), "partners could not be told of their statements"),
+    }
+}
+
 async fn probe(probes: Arc<Probes>, rounds: TaskRounds) {
     let probed = probes.run_due().await;
     rounds.note_result(&probed);
@@ -639,6 +674,7 @@ async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
         ("test reports whose time is over", told(forget_test_reports(&*store, clock.settled()).await)),
         ("what waited too long for a second person", told(forget_expired(&*store, clock.settled()).await)),
         ("sessions of pages that are over", told(forget_sessions(&*store, clock.settled()).await)),
+        ("what partners were told long ago", told(forget_events(&*store, clock.settled()).await)),
         ("links that nobody has ended", told(linking.forget_pending().await)),
         ("counts that are over", told(counts.forget_ended().await)),
         ("contracts of gateways that have gone", told(catalogue.forget_dead().await)),

@@ -445,6 +445,7 @@ fn parts(
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
+        webhooks: partners.clone(),
         live: Arc::new(LivePartners::new(store.clone(), configured.clone(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),

@@ -14,6 +14,7 @@ use intent_gateway_api::approvals::ApprovalBody;
 use intent_gateway_api::contracts::ComparisonProgress;
 use intent_gateway_compare::{ComparisonReport, ExportSummary};
 use intent_gateway_domain::contract::Violation;
+use intent_gateway_onboarding::events::PostedEvent;
 
 use crate::auth::Role;
 use crate::error::{Code, ErrorBody, ErrorDetail};
@@ -56,7 +57,7 @@ const OPEN: [&str; 5] = ["Axes", "ConfirmationRequest", "LicenceBody", "OfficerB
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
-    components(schemas(ComparisonProgress, ComparisonReport, ExportSummary, ApprovalBody, ErrorBody, ErrorDetail, Violation)),
+    components(schemas(PostedEvent, ComparisonProgress, ComparisonReport, ExportSummary, ApprovalBody, ErrorBody, ErrorDetail, Violation)),
 )]
 struct Base;
 

@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 104] = [
+pub const ROUTES: [(&str, Method, Scope); 111] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -81,6 +81,9 @@ pub const ROUTES: [(&str, Method, Scope); 104] = [
     ("/api/v1/business/tier1/accounts/{account_id}/documents", Method::POST, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/documents/{document}", Method::DELETE, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/documents/{document}", Method::PUT, Review),
+    ("/api/v1/business/tier1/accounts/{account_id}/events", Method::GET, Review),
+    ("/api/v1/business/tier1/accounts/{account_id}/events/{event}", Method::GET, Review),
+    ("/api/v1/business/tier1/accounts/{account_id}/events/{event}/replay", Method::POST, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/findings", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/findings/summary", Method::GET, Watch),
     ("/api/v1/business/tier1/accounts/{account_id}/orders", Method::GET, Review),
@@ -98,8 +101,12 @@ pub const ROUTES: [(&str, Method, Scope); 104] = [
     ("/api/v1/business/tier1/credentials/{account_id}", Method::POST, All),
     ("/api/v1/business/tier1/credentials/{account_id}/rotate", Method::POST, All),
     ("/api/v1/business/tier1/credentials/{account_id}/test-call", Method::POST, Review),
+    ("/api/v1/business/tier1/credentials/{account_id}/webhook", Method::GET, Review),
     ("/api/v1/business/tier1/credentials/{account_id}/webhook", Method::PUT, All),
+    ("/api/v1/business/tier1/credentials/{account_id}/webhook/enable", Method::POST, Review),
+    ("/api/v1/business/tier1/credentials/{account_id}/webhook/event-secret/rotate", Method::POST, All),
     ("/api/v1/business/tier1/credentials/{account_id}/webhook/rotate", Method::POST, All),
+    ("/api/v1/business/tier1/credentials/{account_id}/webhook/test", Method::POST, Review),
     ("/api/v1/business/tier1/manifest/{account_id}", Method::GET, Review),
     ("/api/v1/business/tier1/manifest/{account_id}", Method::POST, Review),
     ("/api/v1/business/tier1/manifest/{account_id}/try", Method::POST, Review),

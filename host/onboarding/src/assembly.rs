@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::events::{Courier, Events, StatementNews};
 use super::keeper::RecordKeeper;
 use super::{
     Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
@@ -11,7 +12,7 @@ use super::{
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::golive::GoLiveCheck;
-use intent_gateway_domain::ports::{Contracts, Journal, Mailer, PageFetch, PartnerProbe};
+use intent_gateway_domain::ports::{Contracts, Journal, Mailer, PageFetch, PartnerProbe, WebhookPost};
 use intent_gateway_domain::signing_keys::SigningKeys;
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::vault::Vault;
@@ -34,6 +35,8 @@ pub struct Ports {
     pub pages: Arc<dyn PageFetch>,
     /// Sends what the store holds to be sent.
     pub mailer: Arc<dyn Mailer>,
+    /// Posts events to partners' webhooks.
+    pub webhooks: Arc<dyn WebhookPost>,
     /// What completion reports are verified with.
     pub keys: Arc<dyn SigningKeys>,
     /// Tells what partners have reported.
@@ -85,6 +88,12 @@ pub struct Services {
     pub alarm: Arc<TeamAlarm>,
     /// Delivers mail.
     pub postman: Arc<Postman>,
+    /// What partners were told.
+    pub events: Arc<Events>,
+    /// Sends it to their webhooks.
+    pub courier: Arc<Courier>,
+    /// Tells of statements.
+    pub statements: Arc<StatementNews>,
     /// Who is routed.
     pub live: Arc<LivePartners>,
 }
@@ -93,8 +102,22 @@ impl Ports {
     /// The services, each with the ports that it uses.
     #[must_use]
     pub fn services(self) -> Services {
-        let Self { store, vault, clock, contracts, probe, golive, pages, mailer, keys, books, journal, live, settings } =
-            self;
+        let Self {
+            store,
+            vault,
+            clock,
+            contracts,
+            probe,
+            golive,
+            pages,
+            mailer,
+            webhooks,
+            keys,
+            books,
+            journal,
+            live,
+            settings,
+        } = self;
         let keeper = RecordKeeper { store, vault, clock };
         Services {
             accounts: Arc::new(Accounts { keeper: keeper.clone(), probe: probe.clone() }),
@@ -141,7 +164,7 @@ impl Ports {
                 keeper: keeper.clone(),
                 contracts: contracts.clone(),
                 live: live.clone(),
-                books,
+                books: books.clone(),
             }),
             unreported: Arc::new(UnreportedOrders {
                 keeper: keeper.clone(),
@@ -152,6 +175,9 @@ impl Ports {
             sign_ins: Arc::new(SignIns { keeper: keeper.clone(), live: live.clone() }),
             alarm: Arc::new(TeamAlarm { keeper: keeper.clone(), team_email: settings.team_email.clone() }),
             postman: Arc::new(Postman { keeper: keeper.clone(), mailer }),
+            events: Arc::new(Events { keeper: keeper.clone() }),
+            courier: Arc::new(Courier { keeper: keeper.clone(), post: webhooks, busy: Mutex::default() }),
+            statements: Arc::new(StatementNews { keeper: keeper.clone(), books }),
             probes: Arc::new(Probes { keeper, probe, contracts, live: live.clone(), settings }),
             live,
         }

@@ -14,6 +14,7 @@ use super::text::bounded_text;
 use super::undo::{Changed, Telling};
 use super::{OnboardingError, Settings, notices};
 use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
+use crate::events::{EventData, Word};
 use crate::manifest::{Manifest, Status};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -252,7 +253,8 @@ impl Connections {
                 ));
                 let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
                 let text = notices::live(&owner.business_name, routed.iter().cloned());
-                change.mail.push(self.keeper.mail(&owner.email, "Your connection is live", text)?);
+                let event = kept.value.changed(routed.iter().cloned(), None);
+                self.keeper.tell(&owner, Word { subject: "Your connection is live", text, event }, &mut change)?;
                 Ok(Proposal::new(change, SwitchOn { connection: kept.value, routed }))
             })
             .await?;
@@ -316,11 +318,23 @@ impl Connections {
                     account,
                     json!({"reason": reason}),
                 ));
+                let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
+                let text = notices::lifted(&owner.business_name, &reason);
+                let event = kept.value.changed(std::iter::empty(), Some(reason.clone()));
+                let word = Word { subject: "The suspension of your connection was lifted", text, event };
+                self.keeper.tell(&owner, word, &mut change)?;
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.live.apply_change().await;
         Ok(done)
+    }
+}
+
+impl Connection {
+    /// That it is in the state that it has now.
+    fn changed(&self, intents: impl Iterator<Item = IntentId>, reason: Option<String>) -> EventData {
+        EventData::ConnectionChanged { state: self.state.as_str().to_owned(), intents: intents.collect(), reason }
     }
 }
 
@@ -348,7 +362,8 @@ impl RecordKeeper {
         let owner = self.require::<Account>(account.as_str(), "account").await?.value;
         change.audit.push(self.audit_entry(actor, "connection.suspended", &account, json!({"reason": reason})));
         let text = notices::suspension(&owner.business_name, &account, base_url, &reason, incidents);
-        change.mail.push(self.mail(&owner.email, "Your connection was suspended", text)?);
+        let event = EventData::ConnectionSuspended { reason: reason.clone() };
+        self.tell(&owner, Word { subject: "Your connection was suspended", text, event }, change)?;
         kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });
         kept.value.next_probe_at_ms = None;
         change.put(kept);

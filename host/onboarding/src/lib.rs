@@ -18,6 +18,7 @@ pub mod delivered;
 pub mod descriptors;
 mod documents;
 mod error;
+pub mod events;
 mod golive_tests;
 mod keeper;
 mod live;

@@ -82,6 +82,45 @@ pub(crate) fn live(name: &str, intents: impl Iterator<Item = IntentId>) -> Strin
     )
 }
 
+/// The mail about a suspension that was lifted.
+pub(crate) fn lifted(name: &str, reason: &str) -> String {
+    format!(
+        "Hello {name},\n\nthe suspension of your connection was lifted. It starts from the sandbox: it goes live after a probe \
+         and a test of each intent that pass, and once your manifest is approved again.\n\nReason:\n{reason}\n\n{STATUS}\n"
+    )
+}
+
+/// The mail about a statement that is ready.
+pub(crate) fn statement(name: &str, month: &str) -> String {
+    format!(
+        "Hello {name},\n\nyour statement of {month} is ready: what you have reported, and the commission on it.\n\n\
+         `intent-gateway statement {month}` shows it. If something is wrong, tell the platform team which entry and \
+         why: it can take an entry back and book what is right.\n"
+    )
+}
+
+/// The mail about a webhook that is sent no events any more.
+pub(crate) fn events_stopped(name: &str, url: &str, reason: &str) -> String {
+    format!(
+        "Hello {name},\n\nno events are sent to your webhook {} any more.\n\nReason:\n{reason}\n\nWhat was not sent is kept \
+         for 30 days, and can be sent again. Mend the webhook, then have sending begin again: `intent-gateway partner event \
+         enable`. Completion reports are not concerned: yours are taken as before.\n",
+        short(url)
+    )
+}
+
+/// The mail about a new secret for events; `until` says how long the one before works, where there was one and it does.
+pub(crate) fn event_secret_rotated(name: &str, until: Option<Timestamp>) -> String {
+    let rest = match until {
+        Some(until) => format!("Events are signed with the one before as well until {}.", date_and_time(until)),
+        None => "Events are signed with no other from now on.".to_owned(),
+    };
+    format!(
+        "Hello {name},\n\nthe secret that events to your webhook are signed with was replaced. {rest}\n\nIf it was not you, end \
+         every session of your account and rotate your secrets.\n"
+    )
+}
+
 /// The mail about orders that wait for a report.
 pub(crate) fn unreported(name: &str, orders: &[Order]) -> String {
     let line = |order: &Order| {
@@ -267,6 +306,7 @@ fn where_to_look(account: &PartnerId, base_url: &str) -> String {
     )
 }
 
-fn short(text: &str) -> String {
+/// A text that somebody else has named, cut.
+pub(crate) fn short(text: &str) -> String {
     cut(text, TEXT_SHOWN_MAX_CHARS)
 }

@@ -12,6 +12,7 @@ use super::records::{Account, Connection, Manifests, Probed, Review, ReviewStatu
 use super::{OnboardingError, Settings, notices};
 use crate::connection::{ConnectionEvent, ConnectionState};
 use crate::descriptors::{self, Drift, Expected, PinnedTools, ToolReport, split_rewordings};
+use crate::events::{EventData, Word};
 use crate::manifest::{self, Catalogue, Manifest};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
@@ -167,7 +168,8 @@ impl Probes {
         if !live && !probed.passed && probed.failures != told {
             let owner = self.keeper.require::<Account>(connection.account.as_str(), "account").await?.value;
             let text = notices::failed_probe(&owner.business_name, &probed.failures);
-            change.mail.push(self.keeper.mail(&owner.email, "A probe of your connection failed", text)?);
+            let event = EventData::probe_failed(&probed.failures);
+            self.keeper.tell(&owner, Word { subject: "A probe of your connection failed", text, event }, change)?;
         }
         connection.probe = Some(probed);
         connection.date_confirmations(&*self.contracts);
@@ -253,7 +255,8 @@ impl Probes {
             detail,
         ));
         let text = notices::quarantine(&owner.business_name, &review.id, &connection.quarantine);
-        change.mail.push(self.keeper.mail(&owner.email, "Changed tools are out of service", text)?);
+        let event = EventData::tools_drifted(&review.id, &connection.quarantine);
+        self.keeper.tell(&owner, Word { subject: "Changed tools are out of service", text, event }, change)?;
         connection.drift_review = Some(review.id.clone());
         change.put(&Versioned::new(review));
         Ok(())

@@ -293,6 +293,19 @@ impl ReviewStatus {
     }
 }
 
+impl ReviewSubject {
+    /// Its name in events.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Manifest { .. } => "manifest",
+            Self::Drift { .. } => "drift",
+            Self::Inflation { .. } => "inflation",
+            Self::SignIn { .. } => "sign_in",
+            Self::Renewal { .. } => "renewal",
+        }
+    }
+}
+
 /// How a review was decided.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Decision {

@@ -15,6 +15,7 @@ use super::notices::{self, of_state};
 use super::records::{Account, Connection, FailedRetest, Manifests};
 use super::{OnboardingError, text};
 use crate::connection::ConnectionState;
+use crate::events::{EventData, Word};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
@@ -101,11 +102,16 @@ impl GoLiveTests {
         let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
         let Some(until) = until else {
             let text = notices::failed_test(&owner.business_name, intent, &report);
-            change.mail.push(keeper.mail(&owner.email, "A test of your connection did not pass", text)?);
-            return Ok(());
+            let event = EventData::test_failed(intent, &report, None);
+            return keeper.tell(
+                &owner,
+                Word { subject: "A test of your connection did not pass", text, event },
+                change,
+            );
         };
         let text = notices::failed_retest(&owner.business_name, intent, &report, &text::date_and_time(until));
-        change.mail.push(keeper.mail(&owner.email, "A test of your live connection did not pass", text)?);
+        let event = EventData::test_failed(intent, &report, Some(text::rfc3339(until)));
+        keeper.tell(&owner, Word { subject: "A test of your live connection did not pass", text, event }, change)?;
         let codes = |state| of_state(&report, state).map(|item| item.code.as_str()).collect::<Vec<_>>();
         let detail = json!({
             "intent": intent,
@@ -165,7 +171,9 @@ impl GoLiveTests {
                 if !listed.is_empty() {
                     let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
                     let subject = "Requests are not routed to you any more";
-                    change.mail.push(keeper.mail(&owner.email, subject, ended_mail(&owner, &listed))?);
+                    let text = ended_mail(&owner, &listed);
+                    let event = EventData::RoutingEnded { intents: listed.clone() };
+                    keeper.tell(&owner, Word { subject, text, event }, &mut change)?;
                 }
                 Ok(Proposal::new(change, !listed.is_empty()))
             })

@@ -15,6 +15,7 @@ use super::text::bounded_text;
 use super::{OnboardingError, results};
 use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
 use crate::descriptors::Drift;
+use crate::events::{EventData, Word};
 use crate::manifest::{self, Flag};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -198,7 +199,13 @@ impl Reviews {
                 let detail = json!({"review": id, "notes": notes});
                 change.audit.push(self.keeper.audit_entry(actor, action, &account.id, detail));
                 let (subject, text) = outcome_mail(&kept.value, &account, order.verdict, &notes);
-                change.mail.push(self.keeper.mail(&account.email, subject, text)?);
+                let event = EventData::ReviewDecided {
+                    review_id: id.to_owned(),
+                    about: kept.value.subject.kind().to_owned(),
+                    decision: status.as_str().to_owned(),
+                    notes: notes.clone(),
+                };
+                self.keeper.tell(&account, Word { subject, text, event }, &mut change)?;
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;

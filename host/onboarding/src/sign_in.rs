@@ -19,6 +19,8 @@ use super::records::{Account, Connection, Review, ReviewStatus, ReviewSubject};
 use super::reviews::ReviewVerdict;
 use super::undo::MovedFrom;
 use super::{OnboardingError, notices};
+use crate::events::{EventData, Word};
+use crate::notices::short;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
@@ -179,7 +181,8 @@ impl RecordKeeper {
         change.audit.push(self.audit_entry(&Actor::gateway(), "connection.sign_in_questioned", account, detail));
         let owner = self.require::<Account>(account.as_str(), "account").await?.value;
         let text = notices::sign_in(&owner.business_name, &review.id, &named);
-        change.mail.push(self.mail(&owner.email, "Where your users sign in is under review", text)?);
+        let event = EventData::SignInQuestioned { review_id: review.id.clone(), issuer: short(&named.issuer) };
+        self.tell(&owner, Word { subject: "Where your users sign in is under review", text, event }, change)?;
         change.put(&Versioned::new(review));
         Ok(())
     }

@@ -27,6 +27,7 @@ use super::records::{Account, Connection, ToldStrike};
 use super::{OnboardingError, notices};
 use crate::connection::ConnectionState;
 use crate::connections::Suspending;
+use crate::events::{EventData, Word};
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
@@ -284,7 +285,8 @@ impl StrikeDesk {
                     .collect();
                 let text = notices::strikes(&owner.business_name, partner, &self.base_url, &notices, more);
                 let mut change = Change::default();
-                change.mail.push(self.keeper.mail(&owner.email, "A strike was recorded", text)?);
+                let event = EventData::strikes(&notices, more);
+                self.keeper.tell(&owner, Word { subject: "A strike was recorded", text, event }, &mut change)?;
                 let detail = json!({"strikes": told});
                 change.audit.push(self.keeper.audit_entry(&Actor::gateway(), "partner.strike_told", partner, detail));
                 change.put(&kept);

@@ -16,6 +16,11 @@ pub(crate) fn bounded_text(pointer: &str, text: &str) -> Result<String, Onboardi
     Ok(text.to_owned())
 }
 
+/// A time as programs read it: RFC 3339, in UTC.
+pub(crate) fn rfc3339(at: Timestamp) -> String {
+    at.to_jiff().unwrap_or(jiff::Timestamp::MAX).to_string()
+}
+
 /// A time as people read it: to the minute, in UTC.
 pub(crate) fn date_and_time(at: Timestamp) -> String {
     // Only a corrupt record is past what calendars know.

@@ -17,6 +17,7 @@ use super::sessions::Requester;
 use super::sign_in::ConnectionSignIn;
 use super::{OnboardingError, notices};
 use crate::connection::ConnectionState;
+use crate::events::{EventData, Word};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
@@ -114,6 +115,7 @@ impl RecordKeeper {
         let now = self.now();
         let code = format!("undo_{}", hex(&random::<CODE_BYTES>(self.vault.entropy())?));
         let mark = self.vault.mark(&undo_context(&owner.id), &code);
+        let owner_sees = what.as_str().to_owned();
         let until_ms = now.plus_ms(UNDO_TTL_MS);
         owner.undoable.retain(|kept| now < kept.until_ms);
         if owner.undoable.len() >= UNDO_KEPT_MAX {
@@ -122,8 +124,8 @@ impl RecordKeeper {
         owner.undoable.push(Undoable { mark, what, at_ms: at, until_ms });
         let notice = notices::ChangeNotice { text: &text, by, base_url, code: &code, until: until_ms };
         let mail = notices::changed(&owner.business_name, &owner.id, &notice);
-        change.mail.push(self.mail(&owner.email, "Your account was changed", mail)?);
-        Ok(())
+        let event = EventData::AccountChanged { what: owner_sees };
+        self.tell(owner, Word { subject: "Your account was changed", text: mail, event }, change)
     }
 }
 

@@ -1,23 +1,27 @@
-//! The webhook's address and its signing key, which signs completion reports: shown once, sealed afterwards, rotated with an
-//! overlap (spec 1, Limits: 24 hours).
+//! The webhook's address, its signing key, which signs completion reports, and the secret that signs the events sent there: shown
+//! once, sealed afterwards, rotated with an overlap (spec 1, Limits: 24 hours).
 
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::credentials::{ROTATION_OVERLAP_MS, SECRET_BYTES, check_room};
+use super::events::{EventData, Word, expiring, write_secret};
 use super::keeper::RecordKeeper;
 use super::records::Account;
 use super::sessions::Requester;
 use super::undo::{Changed, Telling};
 use super::{OnboardingError, notices};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::signing_keys::{SigningKey, SigningKeys, Webhook, webhook_context};
+use intent_gateway_domain::signing_keys::{
+    EventSending, SigningKey, SigningKeys, Webhook, event_secret_context, webhook_context,
+};
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned};
 use intent_gateway_domain::vault::{hex, random};
@@ -33,6 +37,8 @@ pub struct IssuedWebhookKey {
     pub webhook: Webhook,
     /// The new key; absent when the address was the same as before.
     pub webhook_signing_key: Option<Secret>,
+    /// The new secret that events are signed with; absent where there was one already.
+    pub webhook_event_secret: Option<Secret>,
 }
 
 /// How a key is replaced.
@@ -83,15 +89,20 @@ impl Webhooks {
             let kept = self.keeper.find::<Webhook>(account.as_str()).await?;
             if let Some(kept) = kept.as_ref().filter(|kept| kept.value.url == url) {
                 let webhook = kept.value.clone();
-                let same = IssuedWebhookKey { webhook, webhook_signing_key: None };
+                let same = IssuedWebhookKey { webhook, webhook_signing_key: None, webhook_event_secret: None };
                 return Ok(Proposal::nothing(same));
             }
             if kept.is_some() {
                 by.check_proof(self.keeper.now())?;
             }
-            let none = || Versioned::new(Webhook { account: account.clone(), url: String::new(), keys: Vec::new() });
+            let none = || {
+                let (url, keys, events) = (String::new(), Vec::new(), EventSending::default());
+                Versioned::new(Webhook { account: account.clone(), url, keys, events })
+            };
             let mut kept = kept.unwrap_or_else(none);
             let previous_url = std::mem::replace(&mut kept.value.url, url.to_owned());
+            // What was wrong was with the address before.
+            (kept.value.events.stopped, kept.value.events.failing_since_ms) = (None, None);
             let text = match previous_url.is_empty() {
                 true => notices::set("webhook", url),
                 false => notices::moved("webhook", &previous_url, url),
@@ -135,6 +146,61 @@ impl Webhooks {
         Ok(issued)
     }
 
+    /// Replaces the secret that events are signed with, or makes the first one. The one before signs as well for
+    /// [`ROTATION_OVERLAP_MS`] more, or not at all when `at_once`. The owner is told by mail.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`] before an address was saved; `TOO_MANY_SECRETS` when [`VALID_AT_ONCE_MAX`] are valid already;
+    /// [`OnboardingError::SignInNeeded`] for `at_once` without a fresh sign-in.
+    ///
+    /// [`VALID_AT_ONCE_MAX`]: intent_gateway_domain::signing_keys::VALID_AT_ONCE_MAX
+    pub async fn rotate_event_secret(
+        &self,
+        account: &PartnerId,
+        at_once: bool,
+        by: &Requester,
+    ) -> Result<IssuedWebhookKey, OnboardingError> {
+        let step = self.keeper.step(async || {
+            let mut kept = self.keeper.require::<Webhook>(account.as_str(), "webhook").await?;
+            let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
+            let now = self.keeper.now();
+            by.check_session(&owner)?;
+            if at_once {
+                by.check_proof(now)?;
+            }
+            let until = if at_once { now } else { now.plus_ms(ROTATION_OVERLAP_MS) };
+            let replaces = !kept.value.events.secrets.is_empty();
+            let (id, secret) = self.add_event_secret(&mut kept.value, until)?;
+            let mut change = Change::default();
+            let previous_until_ms = replaces.then_some(until);
+            let detail = json!({"secret": id, "previous_until_ms": previous_until_ms});
+            change.audit.push(self.keeper.audit_entry(&by.actor, "webhook.event_secret_rotated", account, detail));
+            let overlap = previous_until_ms.filter(|until| *until > now);
+            let text = notices::event_secret_rotated(&owner.business_name, overlap);
+            let event = match overlap {
+                Some(until) => expiring("webhook_event_secret", until),
+                None => EventData::AccountChanged { what: "webhook_event_secret".to_owned() },
+            };
+            let word = Word { subject: "The secret of your webhook's events was replaced", text, event };
+            self.keeper.tell(&owner, word, &mut change)?;
+            change.put(&kept);
+            let (webhook, webhook_event_secret) = (kept.value, Some(secret));
+            Ok(Proposal::new(change, IssuedWebhookKey { webhook, webhook_signing_key: None, webhook_event_secret }))
+        });
+        step.await
+    }
+
+    /// Gives the webhook another secret for events; those before sign until then. Its name, and the secret itself.
+    fn add_event_secret(&self, webhook: &mut Webhook, until: Timestamp) -> Result<(String, Secret), OnboardingError> {
+        let (now, entropy) = (self.keeper.now(), self.keeper.vault.entropy());
+        let secret = write_secret(&random::<SECRET_BYTES>(entropy)?);
+        let id = format!("whe_{}", hex(&random::<KEY_ID_BYTES>(entropy)?));
+        let sealed = self.keeper.vault.seal(&event_secret_context(&webhook.account), &secret)?;
+        let kept = SigningKey { id: id.clone(), sealed, not_before_ms: now, not_after_ms: None };
+        put_first(&mut webhook.events.secrets, kept, until)?;
+        Ok((id, secret))
+    }
+
     /// The webhook of an account, without a key.
     ///
     /// # Errors
@@ -156,6 +222,10 @@ impl Webhooks {
         let at = issued.webhook.keys.first().map_or_else(|| self.keeper.now(), |key| key.not_before_ms);
         let telling = Telling { what: Changed::Webhook { previous_url }, text, at, by, base_url: &self.base_url };
         self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
+        let expires_at = issued.webhook.keys.get(1).and_then(|key| key.not_after_ms);
+        if let Some(until) = expires_at {
+            self.keeper.queue_event(&owner.value.id, expiring("webhook_signing_key", until), &mut change)?;
+        }
         change.put(&owner);
         Ok(Proposal::new(change, issued))
     }
@@ -170,22 +240,23 @@ impl Webhooks {
     ) -> Result<IssuedWebhookKey, OnboardingError> {
         let now = self.keeper.now();
         let until = if at_once { now } else { now.plus_ms(ROTATION_OVERLAP_MS) };
-        let Webhook { account, url, keys } = &mut kept.value;
-        let previous_until_ms = (!keys.is_empty()).then_some(until);
-        for key in keys.iter_mut() {
-            key.not_after_ms = Some(key.not_after_ms.unwrap_or(until).min(until));
-        }
-        keys.retain(|key| key.not_after_ms.is_none_or(|until| until > now));
-        check_room(keys.len())?;
         let entropy = self.keeper.vault.entropy();
         let key = Secret::new(format!("whsec_{}", hex(&random::<SECRET_BYTES>(entropy)?)));
         let id = format!("whk_{}", hex(&random::<KEY_ID_BYTES>(entropy)?));
+        let Webhook { account, url, keys, .. } = &mut kept.value;
+        let previous_until_ms = (!keys.is_empty()).then_some(until);
         let sealed = self.keeper.vault.seal(&webhook_context(account), &key)?;
-        keys.insert(0, SigningKey { id: id.clone(), sealed, not_before_ms: now, not_after_ms: None });
+        put_first(keys, SigningKey { id: id.clone(), sealed, not_before_ms: now, not_after_ms: None }, until)?;
         let detail = json!({"key": id, "url": url, "previous_until_ms": previous_until_ms});
         change.audit.push(self.keeper.audit_entry(actor, action, account, detail));
+        let is_first = kept.value.events.secrets.is_empty();
+        let event_secret = is_first.then(|| self.add_event_secret(&mut kept.value, now)).transpose()?;
         change.put(kept);
-        Ok(IssuedWebhookKey { webhook: kept.value.clone(), webhook_signing_key: Some(key) })
+        Ok(IssuedWebhookKey {
+            webhook: kept.value.clone(),
+            webhook_signing_key: Some(key),
+            webhook_event_secret: event_secret.map(|(_, secret)| secret),
+        })
     }
 
     /// The webhook of an account, where an address was saved.
@@ -203,4 +274,19 @@ impl Webhooks {
             tracing::warn!(error = %chain(&error), "a change of a signing key is in force a moment later");
         }
     }
+}
+
+/// Puts a key before those that are kept, which end then, and drops those that have ended.
+///
+/// # Errors
+/// `TOO_MANY_SECRETS` where too many are left.
+fn put_first(keys: &mut Vec<SigningKey>, key: SigningKey, until: Timestamp) -> Result<(), OnboardingError> {
+    let now = key.not_before_ms;
+    for before in keys.iter_mut() {
+        before.not_after_ms = Some(before.not_after_ms.unwrap_or(until).min(until));
+    }
+    keys.retain(|before| before.not_after_ms.is_none_or(|until| until > now));
+    check_room(keys.len())?;
+    keys.insert(0, key);
+    Ok(())
 }

@@ -37,6 +37,7 @@ mod session;
 mod sse;
 #[cfg(test)]
 mod tls_tests;
+mod webhook;
 mod wire;
 
 pub use client::PartnerClient;

@@ -198,7 +198,7 @@ const DICTIONARIES_IN_SEGMENTS: SegmentStatements =
     SegmentStatements { page: None, insert: "INSERT INTO receipt_dictionaries (number, bytes) VALUES ($1, $2)" };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 37] = [
+pub(crate) const TABLES: [Table; 39] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -223,6 +223,8 @@ pub(crate) const TABLES: [Table; 37] = [
     records!("contract_revocations"),
     records!("rollout_evidence"),
     records!("web_sessions"),
+    records!("partner_events"),
+    records!("queued_events"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 24] = [
+const STEPS: [Step; 25] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -164,10 +164,16 @@ const STEPS: [Step; 24] = [
         sqlite: include_str!("../migrations/V24__web_sessions.sqlite.sql"),
         postgres: include_str!("../migrations/V24__web_sessions.postgres.sql"),
     },
+    Step {
+        name: "V25__partner_events",
+        both: include_str!("../migrations/V25__partner_events.sql"),
+        sqlite: include_str!("../migrations/V25__partner_events.sqlite.sql"),
+        postgres: include_str!("../migrations/V25__partner_events.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 24;
+pub(crate) const VERSION: u64 = 25;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

@@ -110,6 +110,8 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::ContractRevocations => statements!("contract_revocations"),
         Kind::RolloutEvidence => statements!("rollout_evidence"),
         Kind::WebSessions => statements!("web_sessions"),
+        Kind::PartnerEvents => statements!("partner_events"),
+        Kind::QueuedEvents => statements!("queued_events"),
     }
 }
 

@@ -185,6 +185,20 @@ impl Deliveries for MemoryBooks {
             tallies.into_values().collect()
         })
     }
+
+    fn partners_of_month<'a>(
+        &'a self,
+        month: &'a str,
+        after: Option<&'a PartnerId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<PartnerId>, StoreError>> {
+        self.read(|entries| {
+            let of_month = entries.iter().filter(|entry| entry.posting.month.to_string() == month);
+            let partners: BTreeSet<PartnerId> = of_month.map(|entry| entry.posting.partner.clone()).collect();
+            let left = partners.into_iter().filter(|partner| after.is_none_or(|after| partner > after));
+            left.take(limit as usize).collect()
+        })
+    }
 }
 
 impl Books for MemoryBooks {

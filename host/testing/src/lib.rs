@@ -27,3 +27,4 @@ pub mod standings;
 pub mod store;
 pub mod telemetry;
 pub mod users;
+pub mod webhook;

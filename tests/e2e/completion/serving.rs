@@ -173,6 +173,7 @@ pub(crate) async fn state(
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&MailConfig::default(), &folder.join("state"), clock.clone()).expect("an outbox"),
+        webhooks: partners.clone(),
         live: Arc::new(LivePartners::new(store.clone(), Vec::new(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),

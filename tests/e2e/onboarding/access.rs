@@ -328,6 +328,8 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
         "month" => month.clone(),
         "receipt" => receipt.clone(),
         "document" => document.clone(),
+        // Likewise: only its owner is told that there is none.
+        "event" => "evt_0".to_owned(),
         "order" | "order_id" => "ord_0000000000000000000000000000".to_owned(),
         "tool" => "create_ac_service_booking".to_owned(),
         other => panic!("no value is known for the parameter `{other}`"),
@@ -392,6 +394,9 @@ async fn assert_real(platform: &Platform, operation: &Operation) {
         "GET /api/v1/orders/{order_id}",
         "GET /api/v1/admin/orders/{order_id}",
         "GET /api/v1/business/tier1/accounts/{account_id}/orders/{order}",
+        "GET /api/v1/business/tier1/accounts/{account_id}/events/{event}",
+        "POST /api/v1/business/tier1/accounts/{account_id}/events/{event}/replay",
+        "POST /api/v1/business/tier1/credentials/{account_id}/webhook/enable",
     ];
     if apart.contains(&name.as_str()) {
         return;

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, reason = "the stores and the figures are for whoever asks with --nocapture")]
 
 mod access;
+mod events;
 mod flow;
 mod kills;
 mod replicas;

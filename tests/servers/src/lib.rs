@@ -11,6 +11,7 @@ pub mod secrets;
 pub mod smtp;
 pub mod soak;
 pub mod tools;
+pub mod webhooks;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

@@ -23,6 +23,10 @@ pub const LINKING_NODE_PROJECT: &str = "tests/e2e/linking/provider";
 /// The folder of what drives a browser. `npm ci` fills it; it runs on the Node of [`MCP_NODE_PROJECT`].
 pub const BROWSER_NODE_PROJECT: &str = "tests/browser";
 
+/// The folder of what verifies events. `npm ci` fills it; it runs on the Node of [`MCP_NODE_PROJECT`], and in Python on
+/// [`ENVIRONMENT`].
+pub const WEBHOOK_NODE_PROJECT: &str = "tests/servers/webhooks";
+
 /// A program of the environment, for example `python`.
 ///
 /// # Errors
@@ -63,6 +67,15 @@ pub fn linking_provider() -> Result<PathBuf, ServerError> {
 pub fn browser_script(name: &str) -> Result<PathBuf, ServerError> {
     installed(&format!("{BROWSER_NODE_PROJECT}/node_modules/playwright-core/package.json"))?;
     installed(&format!("{BROWSER_NODE_PROJECT}/{name}"))
+}
+
+/// A receiver of events, `receiver.py` or `receiver.mjs`.
+///
+/// # Errors
+/// [`ServerError::NoTools`] when what it needs is not installed.
+pub fn webhook_receiver(name: &str) -> Result<PathBuf, ServerError> {
+    installed(&format!("{WEBHOOK_NODE_PROJECT}/node_modules/standardwebhooks/package.json"))?;
+    installed(&format!("{WEBHOOK_NODE_PROJECT}/{name}"))
 }
 
 fn installed(path: &str) -> Result<PathBuf, ServerError> {

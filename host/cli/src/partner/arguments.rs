@@ -8,6 +8,7 @@ use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
 use super::document::DocumentCommand;
+use super::event::EventCommand;
 use crate::access::{GatewayArgs, parse_partner};
 use crate::order::{FilterArgs, parse_text};
 use crate::values::parse_intent;
@@ -31,6 +32,9 @@ pub(crate) enum PartnerCommand {
     /// Upload documents for the review, list and remove them; read them, as the platform team.
     #[command(subcommand)]
     Document(DocumentCommand),
+    /// List what was told to a business's webhook; have it sent again; try the webhook; replace the secret.
+    #[command(subcommand)]
+    Event(EventCommand),
     /// Probe a partner's server: `initialize`, `tools/list`, and no call.
     #[command(after_help = "Exit codes: 0 the probe passed, 1 it failed.\n\n\
         Example:\n  intent-gateway partner probe ptr_0123456789abcdef")]

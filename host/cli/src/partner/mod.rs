@@ -3,6 +3,7 @@
 
 mod arguments;
 mod document;
+mod event;
 mod findings;
 mod health;
 mod reasons;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::List(arguments) => list(arguments),
         PartnerCommand::Status(arguments) => status(arguments),
         PartnerCommand::Document(command) => document::run(command),
+        PartnerCommand::Event(command) => event::run(command),
         PartnerCommand::Probe(arguments) => probe(arguments),
         PartnerCommand::Test(arguments) => test(arguments),
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),

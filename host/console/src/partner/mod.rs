@@ -1,6 +1,7 @@
 //! Pages of a partner, one file a subject. They show what a partner's own API tells, and nothing of anybody else.
 
 mod access;
+mod events;
 mod go_live;
 mod home;
 mod money;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> Router<Arc<Console>> {
         .merge(offers::routes())
         .merge(orders::routes())
         .merge(money::routes())
+        .merge(events::routes())
         .merge(access::routes())
 }
 

@@ -112,10 +112,14 @@ pub enum Duty {
     ContractSources,
     /// Tells partners what the dates of their connections have ended.
     ConnectionEnds,
+    /// Sends events to partners' webhooks.
+    Events,
+    /// Tells partners of statements that are ready.
+    Statements,
 }
 
 impl Duty {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Probes,
         Self::Sweep,
         Self::UnreportedOrders,
@@ -127,6 +131,8 @@ impl Duty {
         Self::SharedCounts,
         Self::ContractSources,
         Self::ConnectionEnds,
+        Self::Events,
+        Self::Statements,
     ];
 
     /// Its name, in the store, the log and the metrics. One that was released never gets another meaning.
@@ -144,6 +150,8 @@ impl Duty {
             Self::SharedCounts => "shared-counts",
             Self::ContractSources => "contract-sources",
             Self::ConnectionEnds => "connection-ends",
+            Self::Events => "events",
+            Self::Statements => "statements",
         }
     }
 }

@@ -9,6 +9,7 @@ mod account;
 mod credentials;
 mod documents;
 mod entry;
+mod events;
 mod findings;
 mod orders;
 mod overdue;
@@ -58,7 +59,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(account::show_connection, account::register_endpoint))
         .routes(routes!(credentials::show, credentials::issue))
         .routes(routes!(credentials::rotate))
-        .routes(routes!(credentials::set_webhook))
+        .routes(routes!(events::list_own_events))
+        .routes(routes!(events::show_own_event))
+        .routes(routes!(events::replay_own_event))
+        .routes(routes!(credentials::set_webhook, events::show_webhook))
+        .routes(routes!(events::test_webhook))
+        .routes(routes!(events::enable_webhook))
+        .routes(routes!(events::rotate_event_secret))
         .routes(routes!(credentials::rotate_webhook_key))
         .routes(routes!(credentials::test_call))
 }

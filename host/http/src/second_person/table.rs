@@ -54,7 +54,7 @@ const fn row(method: Method, route: &'static str, when: When, what: &'static str
 }
 
 #[rustfmt::skip]
-pub(crate) static OPERATIONS: [Operation; 44] = [
+pub(crate) static OPERATIONS: [Operation; 48] = [
     row(Method::POST, "/api/v1/admin/approvals/{approval}/approve", Never, "is what the second person does"),
     row(Method::POST, "/api/v1/admin/approvals/{approval}/refuse", Never, "what was refused can be asked for again"),
     row(Method::POST, "/api/v1/admin/contracts", Forced, "makes a version live that takes values out"),
@@ -75,6 +75,7 @@ pub(crate) static OPERATIONS: [Operation; 44] = [
     row(Method::POST, "/api/v1/business/tier1/accounts/{account_id}/documents", Never, "the document is deleted again"),
     row(Method::DELETE, "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", Always, "deletes a partner's document"),
     row(Method::PUT, "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", Replacement, "puts another file in a document's place"),
+    row(Method::POST, "/api/v1/business/tier1/accounts/{account_id}/events/{event}/replay", Never, "the partner is told once more what it was told"),
     row(Method::PUT, "/api/v1/business/tier1/accounts/{account_id}/profile", Never, "the partner puts its profile again"),
     row(Method::POST, "/api/v1/business/tier1/accounts/{account_id}/sessions/end", Never, "the partner signs in again; a thief must be put out at once"),
     row(Method::PUT, "/api/v1/business/tier1/connection/{account_id}", Never, "the address of before is put again, or the owner undoes it by mail; nothing goes live by it"),
@@ -82,7 +83,10 @@ pub(crate) static OPERATIONS: [Operation; 44] = [
     row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/rotate", Never, "the partner rotates again; a leak must be closed at once"),
     row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/test-call", Never, "changes nothing"),
     row(Method::PUT, "/api/v1/business/tier1/credentials/{account_id}/webhook", Never, "the address of before is put again"),
+    row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/webhook/enable", Never, "the partner is told what it asked to be told"),
+    row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/webhook/event-secret/rotate", Never, "the partner rotates again; a leak must be closed at once"),
     row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/webhook/rotate", Never, "the partner rotates again; a leak must be closed at once"),
+    row(Method::POST, "/api/v1/business/tier1/credentials/{account_id}/webhook/test", Never, "changes nothing"),
     row(Method::POST, "/api/v1/business/tier1/manifest/{account_id}", Never, "nothing is in force before a review; another is submitted"),
     row(Method::POST, "/api/v1/business/tier1/manifest/{account_id}/try", Never, "changes nothing"),
     row(Method::POST, "/api/v1/business/tier2/manifest/{account_id}", Never, "nothing is in force before a review; another is submitted"),

@@ -57,6 +57,7 @@ use intent_gateway_testing::probe::{Pages, ProbedServer, shown_tool};
 use intent_gateway_testing::readiness::GivenTroubles;
 use intent_gateway_testing::store::MemoryStore;
 use intent_gateway_testing::telemetry::FixedMetrics;
+use intent_gateway_testing::webhook::ScriptedWebhook;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -247,6 +248,7 @@ impl Gateway {
             golive: Arc::new(GoLiveRunner { calls: calls.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
             pages: Arc::new(Pages::default()),
             mailer: kept.letters.clone(),
+            webhooks: Arc::new(ScriptedWebhook::default()),
             live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory, clock.clone())),
             keys: ring.clone(),
             books: books.clone(),

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Ending, Stage, mails};
 use crate::OnboardingError;
 use crate::connection::ConnectionState;
+use crate::events::{EventData, Word};
 use crate::golive_tests::GoLiveTests;
 use crate::records::{Account, Connection, ReviewSubject};
 use intent_gateway_domain::audit::Actor;
@@ -71,7 +72,8 @@ impl GoLiveTests {
                     self.review_endings(&mut kept.value, &endings, &mut change)?;
                     let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
                     let (subject, text) = mails::to_partner(&owner, &endings);
-                    change.mail.push(keeper.mail(&owner.email, subject, text)?);
+                    let event = EventData::confirmations(&endings);
+                    keeper.tell(&owner, Word { subject, text, event }, &mut change)?;
                     if let Some(team) = &self.team_email {
                         let (subject, text) = mails::to_team(&owner, &endings);
                         change.mail.push(keeper.mail(team, &subject, text)?);

@@ -196,3 +196,16 @@ pub enum DriftKind {
     /// Something else changed: `_meta.platform`, annotations and the like.
     TermsChanged,
 }
+
+impl DriftKind {
+    /// As records and events name it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::SchemaChanged => "schema_changed",
+            Self::DescriptionChanged => "description_changed",
+            Self::TermsChanged => "terms_changed",
+        }
+    }
+}

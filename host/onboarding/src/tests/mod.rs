@@ -7,6 +7,7 @@ mod credentials;
 mod docs;
 mod documents;
 mod drift;
+mod events;
 mod mail;
 mod next;
 mod results;

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use futures_executor::block_on;
@@ -15,6 +16,7 @@ use intent_gateway_domain::contract::{Axes, Axis};
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::store::{StoreError, all, load};
+use intent_gateway_ledger::Month;
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -28,7 +30,7 @@ pub(super) struct Tallies {
 }
 
 impl Tallies {
-    fn report(&self, world: &World, partner: &PartnerId, status: &str, reports: u64) {
+    pub(super) fn report(&self, world: &World, partner: &PartnerId, status: &str, reports: u64) {
         let tally = Tally {
             partner: partner.clone(),
             intent: IntentId::parse(INTENT).expect("well formed"),
@@ -51,6 +53,20 @@ impl Deliveries for Tallies {
         let fits =
             |(at, row): &&(Timestamp, Tally)| *at >= since && partner.is_none_or(|partner| row.partner == *partner);
         let found: Vec<Tally> = rows.iter().filter(fits).map(|(_, row)| row.clone()).collect();
+        async { Ok(found) }.boxed()
+    }
+
+    fn partners_of_month<'a>(
+        &'a self,
+        month: &'a str,
+        after: Option<&'a PartnerId>,
+        limit: u32,
+    ) -> Answer<'a, Vec<PartnerId>> {
+        let rows = self.rows.lock().expect("not poisoned");
+        let of_month = |at: &Timestamp| Month::at(*at).to_string() == month;
+        let partners: BTreeSet<_> = rows.iter().filter(|(at, _)| of_month(at)).map(|(_, row)| &row.partner).collect();
+        let left = partners.into_iter().filter(|partner| after.is_none_or(|after| *partner > after));
+        let found = left.take(limit as usize).cloned().collect();
         async { Ok(found) }.boxed()
     }
 }

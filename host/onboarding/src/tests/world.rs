@@ -37,6 +37,7 @@ use intent_gateway_testing::mail::{Letterbox, code_in};
 use intent_gateway_testing::partners::ScriptedPartners;
 use intent_gateway_testing::probe::{Pages, ProbedServer, shown_tool};
 use intent_gateway_testing::store::MemoryStore;
+use intent_gateway_testing::webhook::{Posted, ScriptedWebhook};
 
 use super::results::Tallies;
 
@@ -54,6 +55,7 @@ pub(super) struct Outside {
     /// Its tools, as they are called.
     pub(super) calls: Arc<ScriptedPartners>,
     pub(super) letters: Arc<Letterbox>,
+    pub(super) webhook: Arc<ScriptedWebhook>,
 }
 
 /// The intent of the tests, which wants one thing confirmed by people before a partner goes live, and another one that
@@ -132,6 +134,7 @@ impl World {
             pages: Arc::default(),
             calls: Arc::default(),
             letters: Arc::default(),
+            webhook: Arc::default(),
         };
         outside.calls.reply_otherwise(|_, _| json!({"things": [{"thing_id": "t1"}]}).into());
         let store = Arc::new(MemoryStore::default());
@@ -151,6 +154,7 @@ impl World {
             }),
             pages: outside.pages.clone(),
             mailer: outside.letters.clone(),
+            webhooks: outside.webhook.clone(),
             keys: keys.clone(),
             books: books.clone(),
             journal: journal.clone(),
@@ -183,6 +187,17 @@ impl World {
     pub(super) fn mails(&self) -> Vec<Mail> {
         block_on(self.onboarding.postman.deliver()).expect("the store works");
         self.outside.letters.take_mails()
+    }
+
+    /// Sends the events that are due, as often as some are; what was posted.
+    pub(super) fn posted(&self) -> Vec<Posted> {
+        loop {
+            let turns = block_on(self.onboarding.courier.take_turns(16)).expect("the store works");
+            if turns.is_empty() {
+                return self.outside.webhook.take_posted();
+            }
+            turns.into_iter().for_each(|turn| block_on(turn.run()));
+        }
     }
 
     /// The code of the one mail that is due.

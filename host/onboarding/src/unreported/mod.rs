@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 pub use listing::{OVERDUE_LISTED_MAX, OverdueAtPartner};
 
 use crate::OnboardingError;
+use crate::events::{EventData, Word};
 use crate::keeper::RecordKeeper;
 use crate::notices;
 use crate::records::Account;
@@ -154,7 +155,9 @@ impl UnreportedOrders {
                 // Partners of the configuration have no account, and nobody to write to.
                 if let Some(owner) = load::<Account>(&*keeper.store, partner.as_str()).await? {
                     let text = notices::unreported(&owner.value.business_name, &noted);
-                    change.mail.push(keeper.mail(&owner.value.email, "Orders wait for your report", text)?);
+                    let event = EventData::overdue(&noted);
+                    let word = Word { subject: "Orders wait for your report", text, event };
+                    keeper.tell(&owner.value, word, &mut change)?;
                 }
                 Ok(Proposal::new(change, noted.len()))
             })

@@ -142,6 +142,16 @@ impl Deliveries for SqlStore {
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         self.count_delivered(partner, since).map(|tallies| tallies.map_err(EngineError::into_store)).boxed()
     }
+
+    fn partners_of_month<'a>(
+        &'a self,
+        month: &'a str,
+        after: Option<&'a PartnerId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<PartnerId>, StoreError>> {
+        let found = self.find_partners_of_month(month, after, limit);
+        found.map(|found| found.map_err(EngineError::into_store)).boxed()
+    }
 }
 
 impl Books for SqlStore {

@@ -14,7 +14,7 @@ use super::head;
 use crate::chains;
 use crate::engine::Tx;
 use crate::error::EngineError;
-use crate::records::SqlStore;
+use crate::records::{PAGE_MAX, SqlStore};
 use crate::value::{Row, Value};
 
 /// Entries summed by one statement. With no amount larger than the largest that is booked, a sum of so many fits into 64 bits.
@@ -25,6 +25,12 @@ const MONTHS: &str = "WITH RECURSIVE months (month) AS (SELECT MAX(month) FROM l
                       SELECT (SELECT MAX(ledger.month) FROM ledger WHERE partner = $1 AND ledger.month < months.month) \
                       FROM months WHERE months.month IS NOT NULL) \
                       SELECT month FROM months WHERE month IS NOT NULL LIMIT $2";
+/// Hops from partner to partner, likewise.
+const PARTNERS_OF_MONTH: &str = "WITH RECURSIVE partners (partner) AS (SELECT MIN(partner) FROM ledger WHERE partner > $1 UNION ALL \
+                                 SELECT (SELECT MIN(ledger.partner) FROM ledger WHERE ledger.partner > partners.partner) \
+                                 FROM partners WHERE partners.partner IS NOT NULL) \
+                                 SELECT partner FROM partners WHERE partner IS NOT NULL AND EXISTS \
+                                 (SELECT 1 FROM ledger WHERE ledger.partner = partners.partner AND month = $2) LIMIT $3";
 const BALANCES: &str = "SELECT partner, CAST(SUM(receivable) AS BIGINT), CAST(SUM(revenue) AS BIGINT) FROM ledger \
                         WHERE number > $1 AND number <= $2 GROUP BY partner";
 const ANY_SINCE: &str = "SELECT number FROM ledger WHERE number > $1 AND number <= $2 AND posted_at_ms >= $3 LIMIT 1";
@@ -42,6 +48,17 @@ impl SqlStore {
             row.text(0)?.parse().map_err(|error| EngineError::because("a month of the ledger cannot be read", error))
         };
         rows.iter().map(month).collect()
+    }
+
+    pub(super) async fn find_partners_of_month(
+        &self,
+        month: &str,
+        after: Option<&PartnerId>,
+        limit: u32,
+    ) -> Result<Vec<PartnerId>, EngineError> {
+        let after = after.map_or("", PartnerId::as_str);
+        let values = vec![after.into(), month.into(), limit.min(PAGE_MAX).into()];
+        self.engine.query(PARTNERS_OF_MONTH, values).await?.iter().map(partner).collect()
     }
 
     pub(super) async fn sum_balances(&self) -> Result<TrialBalance, EngineError> {

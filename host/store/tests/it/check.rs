@@ -14,7 +14,7 @@ use intent_gateway_domain::faults::{CallRef, FaultNote};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{FaultLog as _, Journal as _};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::signing_keys::{SigningKey, Webhook, webhook_context};
+use intent_gateway_domain::signing_keys::{EventSending, SigningKey, Webhook, webhook_context};
 use intent_gateway_domain::store::{Change, Document, Kind, OutgoingMail, Store as _, Versioned, Write};
 use intent_gateway_domain::vault::Sealed;
 use intent_gateway_ledger::{Booked, Books as _};
@@ -53,7 +53,12 @@ async fn fill(database: &Database) -> Arc<SqlStore> {
         not_after_ms: None,
     };
     let url = "https://coolcar.example/hook".to_owned();
-    change.put(&Versioned::new(Webhook { account: account.clone(), url, keys: vec![key] }));
+    change.put(&Versioned::new(Webhook {
+        account: account.clone(),
+        url,
+        keys: vec![key],
+        events: EventSending::default(),
+    }));
     let mut approval = Approval {
         id: "apr_1".to_owned(),
         asked_at_ms: NOW,
@@ -156,6 +161,8 @@ async fn what_is_as_it_was_kept_is_sound(database: Database) {
         ("contract_revocations", 0),
         ("rollout_evidence", 0),
         ("web_sessions", 0),
+        ("partner_events", 0),
+        ("queued_events", 0),
         ("orders", 2),
         ("ordered_options", 2),
         ("reported_orders", 1),

@@ -53,6 +53,15 @@ impl Deliveries for Told {
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         unreachable!("the desk only books")
     }
+
+    fn partners_of_month<'a>(
+        &'a self,
+        _: &'a str,
+        _: Option<&'a PartnerId>,
+        _: u32,
+    ) -> BoxFuture<'a, Result<Vec<PartnerId>, StoreError>> {
+        unreachable!("the desk only books")
+    }
 }
 
 impl Books for Told {

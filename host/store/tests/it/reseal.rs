@@ -12,7 +12,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::Faults as _;
 use intent_gateway_domain::reseal::{ResealStopped, Resealed, SealedRecord, reseal_all};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::signing_keys::{SigningKey, Webhook, webhook_context};
+use intent_gateway_domain::signing_keys::{EventSending, SigningKey, Webhook, webhook_context};
 use intent_gateway_domain::store::{Change, OutgoingMail, Store, Versioned, load};
 use intent_gateway_domain::vault::{OpenError, Sealed, Vault};
 use intent_gateway_testing::entropy::{Counting, NoRandomness};
@@ -51,7 +51,12 @@ async fn keep(store: &dyn Store, vault: &Vault, numbers: std::ops::Range<u32>) {
         };
         let keys = vec![key("one"), key("two")];
         let mut change = Change::default();
-        change.put(&Versioned::new(Webhook { account: account.clone(), url: "https://a.example".to_owned(), keys }));
+        change.put(&Versioned::new(Webhook {
+            account: account.clone(),
+            url: "https://a.example".to_owned(),
+            keys,
+            events: EventSending::default(),
+        }));
         store.commit(change).await.expect("kept");
     }
 }

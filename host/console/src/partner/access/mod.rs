@@ -49,7 +49,7 @@ struct ShownOnce {
 /// What a form has come to, beside what the account has.
 #[derive(Default)]
 struct Come {
-    shown: Option<ShownOnce>,
+    shown: Vec<ShownOnce>,
     problem: Option<Problem>,
     /// The address that was typed.
     webhook_url: Option<String>,
@@ -69,7 +69,7 @@ struct AccessPage {
 }
 
 /// Whether a secret or a key is the one in use, or one that ends.
-fn validity_chip(validity: &Validity) -> Chip {
+pub(super) fn validity_chip(validity: &Validity) -> Chip {
     match validity.works_until {
         None => Chip::new(Tone::Good, "current"),
         Some(_) => Chip::new(Tone::Moving, "ends"),

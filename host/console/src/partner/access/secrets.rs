@@ -31,10 +31,15 @@ fn shown_key(secret: Secret) -> ShownOnce {
     ShownOnce { name: "webhook_signing_key", secret, purpose: "Your programs sign completion reports with it." }
 }
 
+fn shown_event_secret(secret: String) -> ShownOnce {
+    let purpose = "Your webhook verifies with it what is posted there.";
+    ShownOnce { name: "webhook_event_secret", secret: Secret::new(secret), purpose }
+}
+
 /// The page that shows a new secret, or says why there is none.
 async fn show_new(console: &Console, visitor: &Visitor, new: Result<ShownOnce, ApiError>) -> Result<Response, Failed> {
     let come = match new {
-        Ok(shown) => Come { shown: Some(shown), ..Come::default() },
+        Ok(shown) => Come { shown: vec![shown], ..Come::default() },
         Err(error) => Come { problem: Some(take_refusal(error)?), ..Come::default() },
     };
     access_page(console, visitor, come).await
@@ -85,7 +90,11 @@ pub(super) async fn save_webhook(
         Ok(saved) if saved.webhook_signing_key.expose() == REDACTED => {
             return Ok(lead_to(&with_notice(ADDRESS, "saved")));
         }
-        Ok(saved) => Come { shown: Some(shown_key(saved.webhook_signing_key)), ..Come::default() },
+        Ok(saved) => {
+            let events = saved.webhook_event_secret.filter(|secret| secret != REDACTED).map(shown_event_secret);
+            let shown = std::iter::once(shown_key(saved.webhook_signing_key)).chain(events).collect();
+            Come { shown, ..Come::default() }
+        }
         Err(error) => {
             Come { problem: Some(take_refusal(error)?), webhook_url: Some(webhook_url.to_owned()), ..Come::default() }
         }
