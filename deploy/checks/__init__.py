@@ -1,0 +1,1 @@
+"""The parts of deploy/check.py."""
