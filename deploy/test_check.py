@@ -92,9 +92,9 @@ class Rules(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             pages = Path(folder) / "docs/runbooks"
             pages.mkdir(parents=True)
-            self.assertIn("GatewaySomething has no page", runbooks.check(found, Path(folder))[0])
+            self.assertIn("GatewaySomething has no page", runbooks.check(found, KNOWN.series, Path(folder))[0])
             (pages / "gateway-else.md").write_text("# GatewayElse\n")
-            self.assertTrue(any("gateway-else.md is for no alert" in one for one in runbooks.check(found, Path(folder))))
+            self.assertTrue(any("gateway-else.md is for no alert" in one for one in runbooks.check(found, KNOWN.series, Path(folder))))
 
 
 class Books(unittest.TestCase):

@@ -7,7 +7,7 @@ from .rules import kebab
 SECTIONS = ["What it means", "Who notices", "How to look", "What to do", "What not to do", "When it is over"]
 
 
-def check(rules, root):
+def check(rules, series, root):
     folder = root / "docs/runbooks"
     alerts = {kebab(rule.name): rule.name for rule in rules if rule.kind == "alert"}
     pages = {page.stem: page for page in folder.glob("*.md") if page.name != "README.md"}
@@ -21,6 +21,8 @@ def check(rules, root):
         titles = re.findall(r"^\*\*(.*?)\.\*\*", text, re.MULTILINE)
         if titles != SECTIONS:
             problems.append(f"docs/runbooks/{name}.md has the parts {titles}, not {SECTIONS}")
+        for metric in sorted(set(re.findall(r"[\w:]*\bintent_gateway_\w+", text)) - series.keys()):
+            problems.append(f"docs/runbooks/{name}.md: there is no series {metric}")
         if f"({name}.md)" not in index:
             problems.append(f"docs/runbooks/README.md does not list {name}.md")
     return problems
