@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from checks import books, metrics, promql, rules, runbooks  # noqa: E402
+from checks import books, dashboards, metrics, promql, rules, runbooks  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN = metrics.read(ROOT)
@@ -95,6 +95,31 @@ class Rules(unittest.TestCase):
             self.assertIn("GatewaySomething has no page", runbooks.check(found, KNOWN.series, Path(folder))[0])
             (pages / "gateway-else.md").write_text("# GatewayElse\n")
             self.assertTrue(any("gateway-else.md is for no alert" in one for one in runbooks.check(found, KNOWN.series, Path(folder))))
+
+
+class Dashboards(unittest.TestCase):
+    RECORDED = [rule for file in (ROOT / "deploy/prometheus/rules").glob("*.yaml") for rule in rules.read(file)]
+
+    def problems(self, change):
+        boards = dashboards.read(ROOT)
+        change(boards["searches.json"]["panels"][1])
+        return dashboards.check(boards, self.RECORDED, KNOWN, ROOT)
+
+    def test_what_exists_passes(self):
+        self.assertEqual(self.problems(lambda panel: None), [])
+
+    def test_what_is_wrong_is_named(self):
+        def query(text):
+            return lambda panel: panel["targets"][0].update(expr=text)
+
+        for change, what in [
+            (query("rate(intent_gateway_search_total[5m])"), "no series intent_gateway_search_total"),
+            (query('intent_gateway_searches_total{intent=~"$intents"}'), "no variable $intents"),
+            (lambda panel: panel.update(description=""), "no description"),
+            (lambda panel: panel["fieldConfig"]["defaults"].pop("unit"), "no unit"),
+        ]:
+            found = self.problems(change)
+            self.assertTrue(any(what in problem for problem in found), f"{what}: {found}")
 
 
 class Books(unittest.TestCase):

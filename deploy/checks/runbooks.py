@@ -21,7 +21,7 @@ def check(rules, series, root):
         titles = re.findall(r"^\*\*(.*?)\.\*\*", text, re.MULTILINE)
         if titles != SECTIONS:
             problems.append(f"docs/runbooks/{name}.md has the parts {titles}, not {SECTIONS}")
-        for metric in sorted(set(re.findall(r"[\w:]*\bintent_gateway_\w+", text)) - series.keys()):
+        for metric in sorted(set(re.findall(r"[\w:]*\bintent_gateway_[\w:]+", text)) - series.keys()):
             problems.append(f"docs/runbooks/{name}.md: there is no series {metric}")
         if f"({name}.md)" not in index:
             problems.append(f"docs/runbooks/README.md does not list {name}.md")
