@@ -5,7 +5,7 @@ import unicodedata
 
 SUMMARY = "docs/SUMMARY.md"
 # Pages that are read outside of the book, and whose links are looked at as well.
-OUTSIDE = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "deploy/**/*.md"]
+OUTSIDE = ["*.md", "wit/*.md", "examples/*.md", "deploy/**/*.md"]
 
 
 def prose(path):

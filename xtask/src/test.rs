@@ -17,9 +17,10 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 20] = [
+const PARTS: [Part; 21] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
+    Part { name: "deployment", run: deployment },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "instructions", run: instructions::check },
     Part { name: "contract in JavaScript", run: foreign::build_all },
@@ -80,6 +81,19 @@ pub(crate) fn run_all(only: Option<&str>, soak: bool) -> anyhow::Result<()> {
 fn formatting() -> anyhow::Result<()> {
     step("Formatting");
     run(cargo().args(["fmt", "--all", "--check"]))
+}
+
+/// Holds rules, dashboards, runbooks and links between pages against what exists.
+fn deployment() -> anyhow::Result<()> {
+    step("Deployment");
+    tools::install_wished_promtool()?;
+    let python = || {
+        let mut python = Command::new("python3");
+        python.current_dir(root());
+        python
+    };
+    run(python().args(["-m", "unittest", "discover", "--quiet", "--start-directory", "deploy"]))?;
+    run(python().arg("deploy/check.py"))
 }
 
 fn lints() -> anyhow::Result<()> {

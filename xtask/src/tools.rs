@@ -1,6 +1,6 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
 //! MCP's conformance suite and the servers of its SDKs, an authorization server, what drives a browser, PostgreSQL, HAProxy, an OCI
-//! registry, Chromium, valgrind,
+//! registry, Chromium, valgrind, promtool,
 //! and programs in Rust.
 
 use std::path::{Path, PathBuf};
@@ -44,6 +44,13 @@ const CHROMIUM: &str = "chromium";
 const VALGRIND_WISH: &str = "INTENT_GATEWAY_TEST_VALGRIND";
 /// Counts instructions; also its package.
 const VALGRIND: &str = "valgrind";
+
+/// As [`POSTGRES_WISH`], for the check of rules and dashboards.
+const PROMTOOL_WISH: &str = "INTENT_GATEWAY_TEST_PROMTOOL";
+/// Checks rules for Prometheus and tries them.
+const PROMTOOL: &str = "promtool";
+/// The package that has it.
+const PROMTOOL_PACKAGE: &str = "prometheus";
 
 /// Where programs in Rust are installed, a folder a version, so that a run after the first finds them.
 const PROGRAMS: &str = "target/tools";
@@ -148,6 +155,8 @@ const OCI_REGISTRY: Optional =
     Optional { what: "an OCI registry", package: REGISTRY, wish: REGISTRY_WISH, is_there: has_registry };
 const BROWSER: Optional = Optional { what: "Chromium", package: CHROMIUM, wish: BROWSER_WISH, is_there: has_chromium };
 const COUNTER: Optional = Optional { what: "valgrind", package: VALGRIND, wish: VALGRIND_WISH, is_there: has_valgrind };
+const RULE_CHECKER: Optional =
+    Optional { what: "promtool", package: PROMTOOL_PACKAGE, wish: PROMTOOL_WISH, is_there: has_promtool };
 const COPIER: Optional = Optional { what: "skopeo", package: SKOPEO, wish: REGISTRY_WISH, is_there: has_skopeo };
 
 /// Installs PostgreSQL's server where tests must not go without.
@@ -158,6 +167,11 @@ pub(crate) fn install_postgres() -> anyhow::Result<()> {
 /// Installs valgrind where counts must not go without.
 pub(crate) fn install_wished_valgrind() -> anyhow::Result<()> {
     install_optional(&COUNTER)
+}
+
+/// Installs promtool where rules and dashboards must not go unchecked.
+pub(crate) fn install_wished_promtool() -> anyhow::Result<()> {
+    install_optional(&RULE_CHECKER)
 }
 
 /// Installs it where it is missing and required; where it is only missing, says what to do.
@@ -270,6 +284,11 @@ fn has_chromium() -> bool {
 /// Whether valgrind is found on the path.
 pub(crate) fn has_valgrind() -> bool {
     exists(VALGRIND)
+}
+
+/// Whether promtool is found on the path.
+fn has_promtool() -> bool {
+    exists(PROMTOOL)
 }
 
 /// Whether skopeo is found on the path.
