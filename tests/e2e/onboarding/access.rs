@@ -396,7 +396,6 @@ async fn assert_real(platform: &Platform, operation: &Operation) {
         "GET /api/v1/business/tier1/accounts/{account_id}/orders/{order}",
         "GET /api/v1/business/tier1/accounts/{account_id}/events/{event}",
         "POST /api/v1/business/tier1/accounts/{account_id}/events/{event}/replay",
-        "POST /api/v1/business/tier1/credentials/{account_id}/webhook/enable",
     ];
     if apart.contains(&name.as_str()) {
         return;
