@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::{Confirmation, GoLiveItem, GoLiveReport, SAMPLES_MAX, SampleResult};
 use intent_gateway_domain::id::IntentId;
@@ -11,7 +12,7 @@ use intent_gateway_domain::probe::{Lifecycle, ProbeFailure, ProbeStep, ServerInf
 use intent_gateway_domain::violations::code;
 use intent_gateway_onboarding::SwitchOn;
 use intent_gateway_onboarding::connection::ConnectionState;
-use intent_gateway_onboarding::descriptors::{Drift, DriftKind, ToolReport};
+use intent_gateway_onboarding::descriptors::{ComparedTool, Drift, DriftKind, ToolReport, ToolStanding};
 use intent_gateway_onboarding::records::{Connection, FailedRetest, HeldConfirmation, Probed, Suspension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -134,6 +135,9 @@ pub struct ConnectionBody {
     /// The last probe.
     #[schema(required)]
     pub probe: Option<ProbeBody>,
+    /// Its tools, each as it was accepted beside what the last probe found, sorted by intent and name; at most 1,000.
+    #[serde(default)]
+    pub tools: Vec<ComparedToolBody>,
     /// Intents that are out of service because their tools have changed, with what changed.
     pub quarantine: BTreeMap<String, Vec<DriftBody>>,
     /// The team's tests since the endpoint was registered, by intent.
@@ -152,6 +156,7 @@ pub struct ConnectionBody {
 
 impl From<Connection> for ConnectionBody {
     fn from(connection: Connection) -> Self {
+        let tools = connection.compare_tools().into_iter().map(ComparedToolBody::from).collect();
         let drifts = |drifts: Vec<Drift>| drifts.into_iter().map(DriftBody::from).collect();
         let quarantine = connection.quarantine.into_iter();
         let tests = connection.tests.into_iter();
@@ -166,6 +171,7 @@ impl From<Connection> for ConnectionBody {
             since: time(connection.since_ms),
             endpoint: connection.endpoint,
             probe: connection.probe.map(ProbeBody::from),
+            tools,
             quarantine: quarantine.map(|(intent, found)| (intent.to_string(), drifts(found))).collect(),
             tests: tests.map(|(intent, test)| (intent.to_string(), TestReport::from(test))).collect(),
             failed_retests: failed_retests.map(|(intent, failed)| (intent.to_string(), failed.into())).collect(),
@@ -228,6 +234,33 @@ pub struct SuspensionBody {
 impl From<Suspension> for SuspensionBody {
     fn from(Suspension { reason, at_ms, by }: Suspension) -> Self {
         Self { reason, at: time(at_ms), by }
+    }
+}
+
+/// A tool as it was accepted, beside the same as the last probe found it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ComparedToolBody {
+    /// The intent that it serves.
+    pub intent: String,
+    /// Its name.
+    #[schema(example = "search_ac_service")]
+    pub tool: String,
+    /// SHA-256 of the descriptor that was accepted; null where none was.
+    #[schema(value_type = Option<String>, required)]
+    pub accepted: Option<Digest>,
+    /// SHA-256 of the one that was found; null where none was.
+    #[schema(value_type = Option<String>, required)]
+    pub found: Option<Digest>,
+    /// How it stands.
+    pub standing: ToolStanding,
+    /// What is another, where it has changed: `SCHEMA_CHANGED`, `DESCRIPTION_CHANGED`, `TERMS_CHANGED`.
+    #[schema(value_type = Vec<String>)]
+    pub changes: Vec<DriftKind>,
+}
+
+impl From<ComparedTool<'_>> for ComparedToolBody {
+    fn from(ComparedTool { intent, tool, accepted, found, standing, changes }: ComparedTool<'_>) -> Self {
+        Self { intent: intent.to_string(), tool: tool.to_owned(), accepted, found, standing, changes }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use crate::confirmations::Stage;
 use crate::connection::ConnectionState;
 use crate::delivered::Inflated;
-use crate::descriptors::{Drift, PinnedTools, ToolReport};
+use crate::descriptors::{ComparedTool, Drift, PinnedTools, ToolReport, compare_tools};
 use crate::manifest::{Flag, Manifest, Status};
 use crate::undo::{MovedFrom, Undoable};
 use intent_gateway_domain::audit::Actor;
@@ -463,6 +463,15 @@ pub(crate) struct ToldStrike {
     pub(crate) code: String,
     /// The request or the order.
     pub(crate) incident: String,
+}
+
+impl Connection {
+    /// Its tools, each as it was accepted beside what the last probe found; sorted by intent and name.
+    #[must_use]
+    pub fn compare_tools(&self) -> Vec<ComparedTool<'_>> {
+        let found = self.probe.as_ref().and_then(|probe| probe.tools.as_ref());
+        compare_tools(self.pinned.as_ref(), found)
+    }
 }
 
 impl Record for Connection {

@@ -20,8 +20,8 @@ use serde_json::Value;
 
 pub(crate) use meta::PlatformMeta;
 pub(crate) use pinned::PinnedTool;
-pub use pinned::{Drift, DriftKind};
-pub(crate) use pinned::{PinnedTools, split_rewordings};
+pub use pinned::{ComparedTool, Drift, DriftKind, ToolStanding};
+pub(crate) use pinned::{PinnedTools, compare_tools, split_rewordings};
 
 use crate::manifest::Catalogue;
 use intent_gateway_domain::contract::{Descriptor, Violation};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::AcceptedTool;
+use super::{AcceptedTool, ToolReport};
 use intent_gateway_domain::canonical::canonical_json;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
@@ -131,6 +131,70 @@ impl PinnedTools {
         }
         drift
     }
+}
+
+/// A tool as it was accepted, beside the same as a probe found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparedTool<'a> {
+    /// The intent that it serves.
+    pub intent: &'a IntentId,
+    /// Its name.
+    pub tool: &'a str,
+    /// Digest of the descriptor that was accepted; absent where none was.
+    pub accepted: Option<Digest>,
+    /// Digest of the one that was found; absent where none was, or nobody could look.
+    pub found: Option<Digest>,
+    /// How it stands.
+    pub standing: ToolStanding,
+    /// What is another; empty unless it has changed.
+    pub changes: Vec<DriftKind>,
+}
+
+/// How a tool stands against what was accepted of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStanding {
+    /// As it was accepted.
+    AsAccepted,
+    /// Something of it is another.
+    Changed,
+    /// It was found, and none was accepted.
+    New,
+    /// It was accepted, and is not found any more, or breaks a rule now.
+    Gone,
+    /// It was accepted, and the last probe has not come as far as the tools.
+    NotSeen,
+}
+
+/// Tool by tool, what was accepted beside what the last probe found; sorted by intent and name. Without a report, the probe has not
+/// come as far as the tools.
+#[must_use]
+pub(crate) fn compare_tools<'a>(
+    accepted: Option<&'a PinnedTools>,
+    found: Option<&'a ToolReport>,
+) -> Vec<ComparedTool<'a>> {
+    let before = accepted.map(PinnedTools::by_name).unwrap_or_default();
+    let now: BTreeMap<(&IntentId, &str), &PinnedTool> = found
+        .map(|report| &*report.accepted)
+        .unwrap_or_default()
+        .iter()
+        .map(|tool| ((&tool.pinned.intent, tool.pinned.tool.as_str()), &tool.pinned))
+        .collect();
+    let names: BTreeSet<_> = before.keys().chain(now.keys()).copied().collect();
+    let compared = names.into_iter().map(|(intent, tool)| {
+        let (accepted, fresh) = (before.get(&(intent, tool)), now.get(&(intent, tool)));
+        let (standing, changes) = match (accepted, fresh) {
+            (Some(accepted), Some(fresh)) if accepted.digest == fresh.digest => (ToolStanding::AsAccepted, Vec::new()),
+            (Some(accepted), Some(fresh)) => (ToolStanding::Changed, changes(accepted, fresh)),
+            (None, _) => (ToolStanding::New, Vec::new()),
+            (Some(_), None) if found.is_none() => (ToolStanding::NotSeen, Vec::new()),
+            (Some(_), None) => (ToolStanding::Gone, Vec::new()),
+        };
+        let (accepted, found) = (accepted.map(|tool| tool.digest), fresh.map(|tool| tool.digest));
+        ComparedTool { intent, tool, accepted, found, standing, changes }
+    });
+    compared.collect()
 }
 
 /// What changed between two descriptors of one tool.

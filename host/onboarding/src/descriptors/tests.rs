@@ -305,6 +305,30 @@ proptest! {
 }
 
 #[test]
+fn each_tool_stands_against_what_was_accepted_of_it() {
+    let pinned = judged(&tools()).pin();
+    let standing = |accepted: Option<&PinnedTools>, found: Option<&ToolReport>| -> Vec<(String, ToolStanding)> {
+        compare_tools(accepted, found).into_iter().map(|tool| (tool.tool.to_owned(), tool.standing)).collect()
+    };
+    let all = |of: ToolStanding| -> Vec<(String, ToolStanding)> {
+        pinned.tools().iter().map(|tool| (tool.tool.clone(), of)).collect()
+    };
+    let same = judged(&tools());
+    assert_eq!(standing(Some(&pinned), Some(&same)), all(ToolStanding::AsAccepted));
+    assert_eq!(standing(None, Some(&same)), all(ToolStanding::New));
+    assert_eq!(standing(Some(&pinned), None), all(ToolStanding::NotSeen));
+    assert_eq!(standing(None, None), []);
+    let found = judged(&with("/description", Some(json!("Other.")))[..1]);
+    let compared = compare_tools(Some(&pinned), Some(&found));
+    let changed: Vec<_> = compared.iter().filter(|tool| tool.standing == ToolStanding::Changed).collect();
+    let [changed] = changed.as_slice() else { panic!("{compared:?}") };
+    assert_eq!(changed.changes, [DriftKind::DescriptionChanged]);
+    assert!(changed.accepted.is_some() && changed.found.is_some() && changed.accepted != changed.found);
+    let gone: Vec<_> = compared.iter().filter(|tool| tool.standing == ToolStanding::Gone).collect();
+    assert!(gone.len() == pinned.tools().len() - 1 && gone.iter().all(|tool| tool.found.is_none()), "{gone:?}");
+}
+
+#[test]
 fn drift_is_told_by_its_kind() {
     let pinned = judged(&tools()).pin();
     assert_eq!(
