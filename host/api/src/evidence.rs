@@ -1,12 +1,13 @@
 //! What is kept of rankings and findings. A receipt itself is the domain's own type.
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::contract::{Ranking, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{self, IST_AHEAD_MS, KeptFinding, RuleCount, Severity, Source};
-use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::receipt::{Receipt, ReceiptDrop, ReceiptScore};
 use intent_gateway_outbound::health::{IntentView, PartnerView};
-use intent_gateway_routing::replay::{Difference, Replay};
+use intent_gateway_routing::replay::{Difference, Replay, Reranking};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -176,6 +177,66 @@ pub struct RankingReceipts {
     pub receipts: Vec<String>,
 }
 
+/// Rankings of one intent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RankingList {
+    /// The intent.
+    pub intent: String,
+    /// The one that was kept last first. A page may be empty and not the last one.
+    pub rankings: Vec<RankingSummary>,
+    /// What to ask the next page with, as `before`; null when this was the last.
+    #[schema(required)]
+    pub next: Option<u64>,
+}
+
+/// A ranking in short: nothing of what the user asked for, and nothing of what partners offered.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RankingSummary {
+    /// Its receipt.
+    #[schema(example = "rank_0f1e2d3c4b5a69788796a5b4")]
+    pub receipt: String,
+    /// When the request came (ISO 8601).
+    pub at: String,
+    /// The request.
+    pub request_id: String,
+    /// The contract version that ranked.
+    pub contract: ContractVersion,
+    /// Options that were shown.
+    pub shown: usize,
+    /// Options that the contract took out.
+    pub dropped: usize,
+    /// Of these, those that count towards a partner's suspension.
+    pub strikes: usize,
+    /// The partners whose answers were ranked, in the order in which the contract saw them.
+    pub partners: Vec<String>,
+    /// Whose option was first; null where none was shown.
+    #[schema(required)]
+    pub first: Option<String>,
+}
+
+impl RankingSummary {
+    /// Of a receipt.
+    #[must_use]
+    pub fn of(receipt: &Receipt) -> Self {
+        let Receipt { id, at_ms, request_id, version, contract, payloads, ranked, dropped, .. } = receipt;
+        let has = |number: u32| {
+            let mut payloads = payloads.iter();
+            payloads.find(|payload| payload.candidates.iter().any(|candidate| candidate.number == number))
+        };
+        Self {
+            receipt: id.clone(),
+            at: time(*at_ms),
+            request_id: request_id.clone(),
+            contract: ContractVersion { version: version.clone(), digest: *contract },
+            shown: ranked.len(),
+            dropped: dropped.len(),
+            strikes: dropped.iter().filter(|drop| drop.strike).count(),
+            partners: payloads.iter().map(|payload| payload.partner.to_string()).collect(),
+            first: ranked.first().and_then(|first| has(first.number)).map(|payload| payload.partner.to_string()),
+        }
+    }
+}
+
 /// A receipt as it is shown.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ShownReceipt {
@@ -205,6 +266,22 @@ pub struct RankingReplay {
     /// Where the two part first; null where they are the same.
     #[schema(value_type = Option<RankingDifference>, required)]
     pub difference: Option<Difference>,
+    /// What another version makes of it, where one is named: the three members above are of that one then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<RankingUnder>,
+}
+
+/// What a version makes of a receipt.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RankingUnder {
+    /// The version.
+    pub contract: ContractVersion,
+    /// How it ranks: its weights and bands.
+    pub ranking: Ranking,
+    /// The options that it shows, best first; none where it refuses to rank.
+    pub ranked: Vec<ReceiptScore>,
+    /// The options that it takes out.
+    pub dropped: Vec<ReceiptDrop>,
 }
 
 impl RankingReplay {
@@ -214,7 +291,16 @@ impl RankingReplay {
         let Receipt { id, intent, version, contract, .. } = receipt;
         let Replay { same, expected, found, difference } = replay;
         let contract = ContractVersion { version, digest: contract };
-        Self { receipt: id, intent: intent.to_string(), contract, same, expected, found, difference }
+        Self { receipt: id, intent: intent.to_string(), contract, same, expected, found, difference, under: None }
+    }
+
+    /// What a version makes of a receipt.
+    #[must_use]
+    pub fn under(receipt: Receipt, contract: &dyn Contract, reranking: Reranking) -> Self {
+        let Reranking { replay, ranked, dropped } = reranking;
+        let ranking = contract.descriptor().ranking.clone();
+        let under = RankingUnder { contract: ContractVersion::of(contract), ranking, ranked, dropped };
+        Self { under: Some(under), ..Self::new(receipt, replay) }
     }
 }
 

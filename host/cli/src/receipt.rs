@@ -48,11 +48,12 @@ pub(crate) enum ReceiptCommand {
         Example:\n  intent-gateway receipt show rank_0f1e2d3c4b5a69788796a5b4"
     )]
     Show(ReceiptArgs),
-    /// Rank anew what a receipt holds, by the very contract that ranked it, and compare.
+    /// Rank anew what a receipt holds, by the very contract that ranked it or by another version, and compare.
     #[command(
         after_help = "Exit codes: 0 the outcome is the same to the bit, 1 it is not, or the replay could not be \
         made, for example because that contract is not loaded any more.\n\n\
-        Example:\n  intent-gateway receipt replay rank_0f1e2d3c4b5a69788796a5b4"
+        Example:\n  intent-gateway receipt replay rank_0f1e2d3c4b5a69788796a5b4\n  \
+        intent-gateway receipt replay rank_0f1e2d3c4b5a69788796a5b4 --under 1.1.0"
     )]
     Replay(ReplayArgs),
     /// Write the receipts of an intent to a file, without the people whose rankings they are.
@@ -110,6 +111,9 @@ pub(crate) struct ReplayArgs {
     /// Run the contract also if it is revoked, and say in the audit log why.
     #[arg(long, value_name = "TEXT")]
     revoked_because: Option<String>,
+    /// By which version of the intent to rank, live or not: its number, or the digest of its component.
+    #[arg(long, value_name = "VERSION")]
+    under: Option<String>,
     #[command(flatten)]
     common: AskArgs,
 }
@@ -167,10 +171,13 @@ fn show(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
 }
 
 fn replay(arguments: &ReplayArgs) -> Result<Verdict, CommandError> {
-    let ReplayArgs { receipt, revoked_because, common } = arguments;
+    let ReplayArgs { receipt, revoked_because, under, common } = arguments;
     let mut path = format!("{RECEIPTS}/{receipt}/replay");
-    if let Some(why) = revoked_because {
-        path.push_str(&format!("?revoked_because={}", utf8_percent_encode(why, NON_ALPHANUMERIC)));
+    for (name, value) in [("revoked_because", revoked_because), ("under", under)] {
+        if let Some(value) = value {
+            let joint = if path.contains('?') { '&' } else { '?' };
+            path.push_str(&format!("{joint}{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
+        }
     }
     let answer = common.open()?.post(&path, None);
     let replayed = tell(answer, common.json, |replayed| show_replay(replayed, Palette::of_stdout()))?;
@@ -283,6 +290,7 @@ fn show_replay(replayed: &RankingReplay, palette: Palette) -> String {
         expected,
         found,
         difference,
+        under,
     } = replayed;
     let found = found.map_or_else(|| "refused".to_owned(), |found| found.to_string());
     let mut lines = vec![
@@ -292,6 +300,9 @@ fn show_replay(replayed: &RankingReplay, palette: Palette) -> String {
         ("expected", expected.to_string()),
         ("found", found),
     ];
+    if let Some(under) = under {
+        lines.insert(3, ("under", format!("{}, {}", under.contract.version, under.contract.digest)));
+    }
     if let Some(difference) = difference {
         lines.push(("difference", show_difference(difference)));
     }

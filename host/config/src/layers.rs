@@ -10,8 +10,11 @@ use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use intent_gateway_http::SettingOrigin;
+
 use super::environment::Variable;
 use super::paths;
+use super::settings::Origins;
 
 /// Settings by name.
 pub(crate) type Table = Map<String, Value>;
@@ -111,7 +114,51 @@ impl Layers {
     }
 }
 
+impl Layers {
+    /// Where each value that counts was given.
+    pub(crate) fn origins(&self) -> Origins {
+        let mut found = BTreeMap::new();
+        for layer in &self.0 {
+            for (name, value) in &layer.table {
+                layer.note_origins(&mut vec![name.clone()], value, &mut found);
+            }
+        }
+        Origins(found)
+    }
+}
+
 impl Layer {
+    fn note_origins(&self, path: &mut Vec<String>, value: &Value, found: &mut BTreeMap<String, SettingOrigin>) {
+        let dotted = path.join(".");
+        if !value.is_object() {
+            // A list takes the place of the one below as a whole.
+            let within = format!("{dotted}.");
+            found.retain(|name, _| !name.starts_with(&within));
+            found.insert(dotted, self.origin_of(path));
+        }
+        let below: Vec<(String, &Value)> = match value {
+            Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            Value::Array(items) => items.iter().enumerate().map(|(place, item)| (place.to_string(), item)).collect(),
+            _ => Vec::new(),
+        };
+        for (name, value) in below {
+            path.push(name);
+            self.note_origins(path, value, found);
+            path.pop();
+        }
+    }
+
+    fn origin_of(&self, path: &[String]) -> SettingOrigin {
+        match &self.source {
+            Source::File { name, positions } => {
+                let place = positions.get(path).map_or_else(|| name.clone(), |position| format!("{name}:{position}"));
+                SettingOrigin::new("file", Some(place))
+            }
+            Source::Variable(name) => SettingOrigin::new("environment", Some(name.clone())),
+            Source::Flags => SettingOrigin::new("flag", None),
+        }
+    }
+
     /// Where the value at exactly this path is given, if it is given here.
     fn place(&self, path: &[String]) -> Option<String> {
         let (first, rest) = path.split_first()?;

@@ -24,6 +24,7 @@ mod quotas;
 mod rotation;
 mod search;
 mod secret_files;
+mod settings;
 mod sources;
 mod streams;
 mod telemetry;
@@ -68,6 +69,7 @@ pub use self::quotas::QuotasSection;
 pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
 pub use self::search::SearchSection;
 pub use self::secret_files::SecretFiles;
+pub use self::settings::{Origins, settings};
 pub use self::sources::SourceSection;
 pub use self::streams::StreamsSection;
 pub use self::telemetry::TelemetrySection;
@@ -114,6 +116,8 @@ pub struct Config {
     pub partners: Vec<PartnerEntry>,
     /// Where secrets were read from; no setting itself.
     pub secret_files: SecretFiles,
+    /// Where settings were given; no setting itself.
+    pub origins: Origins,
 }
 
 impl Default for Config {
@@ -142,6 +146,7 @@ impl Default for Config {
             telemetry: TelemetrySection::default(),
             partners: Vec::new(),
             secret_files: SecretFiles::default(),
+            origins: Origins::default(),
         }
     }
 }
@@ -558,6 +563,11 @@ impl Config {
 
 /// The configuration in force, as TOML, with secrets redacted.
 pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
+    toml::to_string(&table(config)?)
+}
+
+/// The same as a table.
+fn table(config: &Config) -> Result<toml::Table, toml::ser::Error> {
     let Config {
         state_dir,
         server,
@@ -582,6 +592,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         telemetry,
         partners,
         secret_files: _,
+        origins: _,
     } = config;
     let mut table = toml::Table::new();
     let mut insert = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
@@ -609,7 +620,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     if !partners.is_empty() {
         insert("partners", toml::Value::try_from(partners)?);
     }
-    toml::to_string(&table)
+    Ok(table)
 }
 
 // Those below name every field, so that a new one cannot be left out unseen.

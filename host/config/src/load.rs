@@ -126,6 +126,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
         telemetry: sections.table("telemetry"),
         partners: sections.plain("partners").unwrap_or(defaults.partners),
         secret_files,
+        origins: layers.origins(),
     };
     problems.extend(config.problems());
     if problems.is_empty() { Ok(config) } else { Err(problems) }

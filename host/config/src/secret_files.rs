@@ -15,9 +15,9 @@ use super::paths;
 /// Largest file that a secret, or a list of them, is read from, bytes.
 const FILE_MAX_BYTES: u64 = 64 * 1024;
 /// What the name of a secret setting is followed by where its file is named.
-const SUFFIX: &str = "_file";
+pub(crate) const SUFFIX: &str = "_file";
 /// Stands for every entry of a list, in the path of a setting.
-const EACH: &str = "*";
+pub(crate) const EACH: &str = "*";
 /// Rights that nobody needs who only serves: writing and running for the group, anything for others.
 const MODE_TOO_WIDE: u32 = 0o037;
 

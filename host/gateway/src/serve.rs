@@ -560,6 +560,7 @@ fn parts(
         accesses: accesses.clone(),
         fleet: fleet.clone(),
         leases: store.clone(),
+        settings: intent_gateway_config::settings(config)?,
     };
     Ok(RunningParts {
         accesses,

@@ -79,6 +79,8 @@ use crate::audience::{Audience, Entry};
 use crate::auth::issuers::Issuers;
 use crate::auth::{Access, Role, TokenRules, Tokens};
 use crate::change_budget::ChangeBudget;
+pub use intent_gateway_api::settings::{SettingBody as Setting, SettingOrigin};
+
 pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::client::{ClientLimit, Clients, ProxyWatch};
 use crate::error::{Code, Refusal};
@@ -189,6 +191,8 @@ pub struct AppState {
     pub fleet: Fleet,
     /// The same as the store knows them.
     pub leases: Arc<dyn Leases>,
+    /// The configuration in force, without secrets.
+    pub settings: Vec<Setting>,
 }
 
 /// The state as handlers see it.
@@ -225,6 +229,7 @@ pub(crate) struct App {
     pub(crate) proxies: Arc<ProxyWatch>,
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) leases: Arc<dyn Leases>,
+    pub(crate) settings: Vec<Setting>,
     pub(crate) uploads: admin::Uploads,
     /// Taken by whoever uploads a document.
     pub(crate) documents: Semaphore,
@@ -366,6 +371,7 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
         proxies,
         accesses: state.accesses,
         leases: state.leases,
+        settings: state.settings,
         uploads: admin::Uploads::default(),
         documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),

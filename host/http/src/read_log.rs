@@ -19,11 +19,12 @@ const PATH_MAX_CHARS: usize = 200;
 
 /// Route, method and action of each read that is noted. On a partner's own routes, only the platform team's are. A document
 /// that is read is noted where it is opened (`document.read`).
-const READS: [(&str, Method, &str); 29] = [
+const READS: [(&str, Method, &str); 30] = [
     ("/api/v1/admin/accounts", Method::GET, "account.listed"),
     ("/api/v1/admin/approvals/{approval}", Method::GET, "approval.read"),
     ("/api/v1/admin/intents/{intent}/faults", Method::GET, "fault.listed"),
     ("/api/v1/admin/intents/{intent}/faults/{number}", Method::GET, "fault.read"),
+    ("/api/v1/admin/intents/{intent}/rankings", Method::GET, "receipt.listed"),
     ("/api/v1/admin/ledger/entries", Method::GET, "entry.listed"),
     ("/api/v1/admin/ledger/entries/{number}", Method::GET, "entry.read"),
     ("/api/v1/admin/orders", Method::GET, "order.listed"),

@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 111] = [
+pub const ROUTES: [(&str, Method, Scope); 113] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -49,6 +49,8 @@ pub const ROUTES: [(&str, Method, Scope); 111] = [
     // A contract says there what it likes of the call that it failed in; the second hands out the call.
     ("/api/v1/admin/intents/{intent}/faults", Method::GET, Ship),
     ("/api/v1/admin/intents/{intent}/faults/{number}", Method::GET, Ship),
+    // Which partners were ranked above which is in it.
+    ("/api/v1/admin/intents/{intent}/rankings", Method::GET, Review),
     ("/api/v1/admin/ledger/entries", Method::GET, Ledger),
     ("/api/v1/admin/ledger/entries/{number}", Method::GET, Ledger),
     ("/api/v1/admin/ledger/entries/{number}/correction", Method::POST, Ledger),
@@ -76,6 +78,8 @@ pub const ROUTES: [(&str, Method, Scope); 111] = [
     ("/api/v1/admin/reviews/{review}", Method::GET, Review),
     ("/api/v1/admin/reviews/{review}/decision", Method::POST, Review),
     ("/api/v1/admin/traffic", Method::GET, Watch),
+    // No secret is in it; addresses, paths of key files and every bound are.
+    ("/api/v1/admin/settings", Method::GET, All),
     ("/api/v1/business/tier1/accounts/{account_id}", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/documents", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/documents", Method::POST, Review),

@@ -1,4 +1,4 @@
-//! Replays: a receipt evaluated anew by the very component that ranked it.
+//! Replays: a receipt evaluated anew by the very component that ranked it, or by another version of its intent.
 //!
 //! What the contract is given is what it was given then: the request's identifier and moment, the arguments, the
 //! declared signals, the options under their numbers, in their order, the user's past orders. Whatever comes out differently then is not due to
@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use intent_gateway_domain::contract::{Axes, CallContext, Evaluation, Payload};
+use intent_gateway_domain::contract::{Axes, CallContext, Payload};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
@@ -59,6 +59,17 @@ pub enum Difference {
     Remainder,
 }
 
+/// What a version makes of a receipt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reranking {
+    /// Its outcome beside that of the receipt.
+    pub replay: Replay,
+    /// The options that it shows, best first; none where it refuses to rank.
+    pub ranked: Vec<ReceiptScore>,
+    /// The options that it takes out.
+    pub dropped: Vec<ReceiptDrop>,
+}
+
 /// A replay that could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -83,6 +94,14 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
     if contract.digest() != receipt.contract {
         return Err(ReplayError::OtherContract { expected: receipt.contract, given: contract.digest() });
     }
+    Ok(rerank(receipt, contract).await.map_err(ReplayError::Contract)?.replay)
+}
+
+/// Evaluates a receipt by any version of its intent, as if that had ranked it.
+///
+/// # Errors
+/// [`ContractFault`] when the contract fails.
+pub async fn rerank(receipt: &Receipt, contract: &dyn Contract) -> Result<Reranking, ContractFault> {
     let context = CallContext { request_id: receipt.request_id.clone(), now: receipt.at_ms };
     let expected = receipt.outcome;
     let payloads: Vec<Payload<'_>> = receipt.payloads.iter().map(ReceiptPayload::for_contract).collect();
@@ -90,24 +109,25 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
         Ok(evaluation) => {
             let found = outcome(&evaluation);
             let same = found == expected;
-            let difference = (!same).then(|| first_difference(receipt, &evaluation));
-            Ok(Replay { same, expected, found: Some(found), difference })
+            let ranked: Vec<ReceiptScore> = evaluation.ranked.iter().map(ReceiptScore::from).collect();
+            let dropped: Vec<ReceiptDrop> = evaluation.dropped.iter().map(ReceiptDrop::from).collect();
+            let difference = (!same).then(|| first_difference(receipt, &ranked, &dropped));
+            Ok(Reranking { replay: Replay { same, expected, found: Some(found), difference }, ranked, dropped })
         }
         Err(ContractError::Refused(refusal)) => {
             let difference = Some(Difference::Request { code: refusal.code });
-            Ok(Replay { same: false, expected, found: None, difference })
+            let replay = Replay { same: false, expected, found: None, difference };
+            Ok(Reranking { replay, ranked: Vec::new(), dropped: Vec::new() })
         }
-        Err(ContractError::Fault(fault)) => Err(ReplayError::Contract(fault)),
+        Err(ContractError::Fault(fault)) => Err(fault),
     }
 }
 
-fn first_difference(receipt: &Receipt, evaluation: &Evaluation) -> Difference {
-    let ranked: Vec<ReceiptScore> = evaluation.ranked.iter().map(ReceiptScore::from).collect();
-    if let Some((place, expected, found)) = find_difference(&receipt.ranked, &ranked, same_score) {
+fn first_difference(receipt: &Receipt, ranked: &[ReceiptScore], dropped: &[ReceiptDrop]) -> Difference {
+    if let Some((place, expected, found)) = find_difference(&receipt.ranked, ranked, same_score) {
         return Difference::Ranked { place, expected, found };
     }
-    let dropped: Vec<ReceiptDrop> = evaluation.dropped.iter().map(ReceiptDrop::from).collect();
-    if let Some((place, expected, found)) = find_difference(&receipt.dropped, &dropped, PartialEq::eq) {
+    if let Some((place, expected, found)) = find_difference(&receipt.dropped, dropped, PartialEq::eq) {
         return Difference::Dropped { place, expected, found };
     }
     Difference::Remainder

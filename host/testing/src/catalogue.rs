@@ -55,6 +55,11 @@ impl Catalogue {
         versions.index();
     }
 
+    /// Loads a version that serves nobody.
+    pub fn load(&self, contract: Arc<dyn Contract>) {
+        self.versions().loaded.push(contract);
+    }
+
     /// From here on a version serves a share of the users beside the live one.
     pub fn try_out(&self, candidate: Arc<dyn Contract>, share: Share) {
         let mut versions = self.versions();

@@ -284,6 +284,7 @@ pub(crate) async fn state(
         evidence: store.clone(),
         fleet: Fleet::default(),
         leases: store,
+        settings: Vec::new(),
         faults: Arc::new(faults),
         user_records: Arc::new(user_records),
         issuers: Arc::default(),

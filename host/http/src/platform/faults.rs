@@ -94,7 +94,7 @@ pub(super) async fn show_fault(
 }
 
 /// The intent under its own name. It may not be loaded any more.
-fn own_name(app: &App, name: &str) -> Result<IntentId, Refusal> {
+pub(super) fn own_name(app: &App, name: &str) -> Result<IntentId, Refusal> {
     let intent = IntentId::parse(name).map_err(|_| Refusal::new(Code::InvalidIntent))?;
     Ok(alias::resolve(&*app.searcher.contracts, &intent))
 }

@@ -17,6 +17,7 @@ mod receipts;
 mod reviews;
 mod revocations;
 mod rollouts;
+mod settings;
 
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(connections::accept_drift))
         .routes(routes!(delivered::list_delivered))
         .routes(routes!(gateways::list_gateways))
+        .routes(routes!(settings::list_settings))
         .routes(routes!(health::list_health))
         .routes(routes!(health::show_health))
         .routes(routes!(health::strike))
@@ -76,6 +78,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(overdue::list_overdue))
         .routes(routes!(overdue::summarize_overdue))
         .routes(routes!(receipts::list_receipts))
+        .routes(routes!(receipts::list_rankings))
         .routes(routes!(receipts::show_receipt))
         .routes(routes!(receipts::replay_receipt))
         .routes(routes!(faults::list_faults))

@@ -1,10 +1,16 @@
 //! Receipts of rankings, and findings: who sees what of them, in pages, and replayed.
 
+use std::sync::Arc;
+
 use http::Method;
 use http::StatusCode;
+use intent_gateway_domain::contract::Evaluation;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{Contract as _, Contracts as _};
 use intent_gateway_domain::receipt::{Receipt, ReceiptDrop};
 use intent_gateway_http::auth::Role;
+use intent_gateway_testing::contract::{ScriptedContract, descriptor};
 use serde_json::{Value, json};
 
 use crate::business::Partner;
@@ -86,6 +92,60 @@ async fn receipts_are_found_by_their_request() {
 }
 
 #[tokio::test]
+async fn rankings_of_an_intent_are_listed_in_short() {
+    let gateway = Gateway::new().await;
+    let mut ids = Vec::new();
+    for request in ["r-1", "r-2"] {
+        gateway.clock.advance(1);
+        ids.push(search(&gateway, json!({ "request_id": request, "name": "Asha" })).await["receipt"].clone());
+    }
+    let of =
+        async |query: &str| get(&gateway, &format!("/api/v1/admin/intents/test.find_things/rankings{query}")).await;
+    let listed = of("").await.json();
+    let digest = gateway.evidence.all_receipts()[0].contract;
+    assert_eq!(listed["intent"], "test.find_things");
+    assert_eq!(
+        listed["rankings"][0],
+        json!({
+            "receipt": ids[1], "at": "2027-01-15T08:00:00.002Z", "request_id": "r-2",
+            "contract": { "version": "1.2.3", "digest": digest },
+            "shown": 1, "dropped": 1, "strikes": 0, "partners": ["good"], "first": "good",
+        })
+    );
+    assert_eq!((&listed["rankings"][1]["receipt"], &listed["next"]), (&ids[0], &Value::Null));
+    assert!(!listed.to_string().contains("Asha"), "nothing of what the user asked for");
+    for (query, count) in [
+        ("?partner=good", 2),
+        ("?partner=nobody", 0),
+        (&*format!("?since_ms={}", NOW_MS + 2), 1),
+        (&*format!("?until_ms={}", NOW_MS + 2), 1),
+        (&*format!("?until_ms={}&partner=good", NOW_MS + 1), 0),
+    ] {
+        let found = of(query).await.json();
+        assert_eq!(found["rankings"].as_array().map(Vec::len), Some(count), "{query}: {found}");
+    }
+    for bad in ["?partner=a%00b", "?before=-1", "?since_ms=x", "?limit=1"] {
+        assert_eq!(of(bad).await.refusal(), refused(400, "INVALID_REQUEST"), "{bad}");
+    }
+    let other = get(&gateway, "/api/v1/admin/intents/test.find_others/rankings").await.json();
+    assert_eq!(other, json!({ "intent": "test.find_others", "rankings": [], "next": null }));
+    let unnamed = get(&gateway, "/api/v1/admin/intents/nothing/rankings").await;
+    assert_eq!(unnamed.refusal(), refused(404, "INVALID_INTENT"));
+}
+
+#[tokio::test]
+async fn settings_are_told_as_they_are_given_to_the_surface() {
+    let gateway = Gateway::new().await;
+    let answer = get(&gateway, "/api/v1/admin/settings").await;
+    assert_eq!(answer.headers["cache-control"], "no-store");
+    let origin = json!({ "kind": "default", "place": null });
+    let setting = json!({
+        "section": "server", "key": "listen", "value": "127.0.0.1:8080", "secret": false, "origin": origin
+    });
+    assert_eq!(answer.json(), json!({ "settings": [setting] }));
+}
+
+#[tokio::test]
 async fn a_replay_is_compared_and_kept_nowhere() {
     let gateway = Gateway::new().await;
     let id = search(&gateway, json!({ "request_id": "r-1" })).await["receipt"].as_str().expect("given").to_owned();
@@ -124,6 +184,53 @@ async fn a_replay_is_compared_and_kept_nowhere() {
     assert_eq!(answer.refusal(), refused(409, "CONTRACT_GONE"));
     let message = answer.json()["error"]["message"].as_str().expect("said").to_owned();
     assert!(message.contains("1.2.3") && message.contains(&gone.to_string()), "{message}");
+}
+
+#[tokio::test]
+async fn another_version_ranks_a_receipt_and_serves_nobody() {
+    let gateway = Gateway::new().await;
+    let id = search(&gateway, json!({ "request_id": "r-1" })).await["receipt"].as_str().expect("given").to_owned();
+    let receipt = gateway.evidence.all_receipts()[0].clone();
+    let under = async |under: &str| {
+        let ask = Ask::new(Method::POST, &format!("{RECEIPTS}/{id}/replay?under={under}"));
+        gateway.call(ask.role(Role::Admin)).await
+    };
+    // The component that has ranked, named: the same outcome, told whole.
+    let answer = under(&receipt.contract.to_string()).await.json();
+    assert_eq!((&answer["same"], &answer["difference"]), (&json!(true), &Value::Null), "{answer}");
+    let told = &answer["under"];
+    assert_eq!(told["contract"], json!({ "version": "1.2.3", "digest": receipt.contract }));
+    assert_eq!(told["ranked"], serde_json::to_value(&receipt.ranked).expect("JSON"));
+    assert_eq!(told["dropped"], json!([{ "number": 1, "strike": false, "codes": ["BAD"] }]));
+    assert_eq!(told["ranking"]["weights"]["time"], json!(0.25));
+    assert!(replay(&gateway, &id).await.json().get("under").is_none(), "nobody has named a version");
+
+    let mut of_another = descriptor("7.0.0");
+    of_another.intent = IntentId::parse("test.find_others").expect("well formed");
+    let other = Arc::new(ScriptedContract::new(of_another));
+    let changed = ScriptedContract::new(descriptor("2.0.0")).on_evaluate(|_, _, _| Ok(Evaluation::default()));
+    let changed = Arc::new(changed);
+    gateway.contracts.load(other.clone());
+    gateway.contracts.load(changed.clone());
+    let live = gateway.contracts.live("test.find_things").map(|live| live.digest());
+    let answer = under(&changed.digest().to_string()).await.json();
+    assert_eq!(answer["contract"]["version"], "1.2.3", "who has ranked");
+    assert_eq!(answer["under"]["contract"], json!({ "version": "2.0.0", "digest": changed.digest() }), "{answer}");
+    assert_eq!((&answer["same"], &answer["under"]["ranked"]), (&json!(false), &json!([])), "it shows nothing");
+    assert_eq!(gateway.contracts.live("test.find_things").map(|live| live.digest()), live);
+    assert_eq!(gateway.evidence.all_receipts().len(), 1);
+    assert_eq!(under(&other.digest().to_string()).await.refusal(), refused(400, "INVALID_REQUEST"));
+    assert_eq!(under("1.2.3").await.refusal(), refused(400, "INVALID_REQUEST"), "two components have the number");
+    for unknown in ["9.9.9", "x", &"0".repeat(64)] {
+        assert_eq!(under(unknown).await.refusal(), refused(404, "NOT_FOUND"), "{unknown}");
+    }
+    for bad in ["", "%20", &"9".repeat(129)] {
+        assert_eq!(under(bad).await.refusal(), refused(400, "INVALID_REQUEST"), "{bad}");
+    }
+    gateway.contracts.revoke(changed.digest());
+    assert_eq!(under(&changed.digest().to_string()).await.refusal(), refused(409, "CONTRACT_REVOKED"));
+    let why = format!("{}&revoked_because=a%20complaint", changed.digest());
+    assert_eq!(under(&why).await.status, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_http::auth::{Role, Scopes, TokenRules, Tokens};
 use intent_gateway_http::streams::Streams;
-use intent_gateway_http::{AppState, Limits, Quota, Quotas, router};
+use intent_gateway_http::{AppState, Limits, Quota, Quotas, Setting, SettingOrigin, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
@@ -372,6 +372,13 @@ impl Gateway {
             accesses: accesses.clone(),
             fleet: Fleet::default(),
             leases: MemoryLeases::new(clock.clone()),
+            settings: vec![Setting {
+                section: "server".to_owned(),
+                key: "listen".to_owned(),
+                value: "127.0.0.1:8080".into(),
+                secret: false,
+                origin: SettingOrigin::default(),
+            }],
         });
         let mut gateway = Self {
             router,
