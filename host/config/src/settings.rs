@@ -7,7 +7,8 @@ use intent_gateway_http::{Setting, SettingOrigin};
 use serde_json::{Map, Value};
 
 use super::secret_files::{EACH, SECRETS, SUFFIX};
-use super::{Config, REDACTED, table};
+use super::show::table;
+use super::{Config, REDACTED};
 
 /// Settings that are told; partners and sources may be many.
 const SETTINGS_MAX: usize = 5_000;
