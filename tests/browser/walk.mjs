@@ -4,7 +4,8 @@
 //
 // The journeys and one walk of each face go without JavaScript, the others with it.
 //
-// Given by the environment: GATEWAY (its address), ADMIN_TOKEN, CHROMIUM (the program). It writes `CODE <address>` where it needs the code
+// Given by the environment: GATEWAY (its address), ADMIN_TOKEN, CHROMIUM (the program), ORDER_REQUEST (of a search from which something was
+// booked), OTHER_VERSION (of its contract, loaded and not live). It writes `CODE <address>` where it needs the code
 // that was mailed to an address, and reads it from its input; `REVIEW` where
 // a review is to come in; and `DONE <what>` for what it has seen. With PICTURES it leaves screenshots there.
 
@@ -13,7 +14,7 @@ import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
-const { GATEWAY, ADMIN_TOKEN, CHROMIUM, PICTURES } = process.env;
+const { GATEWAY, ADMIN_TOKEN, CHROMIUM, PICTURES, ORDER_REQUEST, OTHER_VERSION } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 // Colours do not depend on the width, nor the layout on the colours: two looks have all of both.
@@ -87,6 +88,39 @@ const watchPolicy = () => {
   window.refusedByPolicy = [];
   document.addEventListener('securitypolicyviolation', (event) => window.refusedByPolicy.push(`${event.violatedDirective} ${event.blockedURI}`));
 };
+
+// From what a customer has said to the ranking that explains it, in three clicks after the one that opens the list.
+async function explainComplaint(page) {
+  await page.goto(`${GATEWAY}/console`);
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Orders' }).click();
+  await page.getByLabel(/An order, booking, request or reference/).fill(ORDER_REQUEST);
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.locator('a[href^="/console/orders/ord_"]').first().click();
+  await page.getByRole('link', { name: 'Why it was shown there' }).click();
+  await heading(page, 'Ranking');
+  await page.getByRole('heading', { name: 'Why this one stood above that one' }).waitFor();
+  say('DONE complaint');
+}
+
+// On the page of a ranking: what another version makes of it.
+async function rankByAnother(page) {
+  await page.locator('select[name=under]').selectOption({ label: OTHER_VERSION });
+  await page.getByRole('button', { name: 'Rank by it' }).click();
+  await page.getByRole('heading', { name: `As version ${OTHER_VERSION} ranks it` }).waitFor();
+  const told = await page.locator('section[aria-labelledby=under] strong').innerText();
+  if (!/first|in its place/.test(told)) throw new Error(`nothing is said of who is first: ${told}`);
+  say('DONE other version');
+}
+
+// A paper of the business, through the form.
+async function uploadPaper(page) {
+  await page.goto(`${GATEWAY}/dashboard/go-live/profile`);
+  await page.getByLabel('What it is').selectOption('shop');
+  await page.getByLabel('File').setInputFiles({ name: 'shop.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7 the shop licence') });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  await page.getByRole('cell', { name: 'shop.pdf' }).waitFor();
+  say('DONE upload');
+}
 
 async function judge(page, where) {
   const refused = await page.evaluate(() => window.refusedByPolicy ?? []);
@@ -194,10 +228,18 @@ try {
   const plain = { javaScriptEnabled: false };
   const partner = await open(browser, plain);
   await signUp(partner.page, 'ravi@newcar.example');
+  await uploadPaper(partner.page);
   const live = await open(browser, plain);
   await signInAsPartner(live.page, 'asha@coolcar.example');
   const team = await open(browser, plain);
   await signIn(team.page);
+  await explainComplaint(team.page);
+  await rankByAnother(team.page);
+  // The same where scripts run.
+  const scripted = await open(browser, { storageState: await team.context.storageState() });
+  await explainComplaint(scripted.page);
+  await rankByAnother(scripted.page);
+  await scripted.context.close();
   const states = { '/dashboard': await live.context.storageState(), '/console': await team.context.storageState() };
   for (const [face, storageState] of Object.entries(states)) {
     for (const [name, look] of Object.entries(LOOKS)) {

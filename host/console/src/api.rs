@@ -164,7 +164,28 @@ impl Api {
         address: &str,
         text: Option<Bytes>,
     ) -> Result<Outcome<T>, ApiError> {
-        let (status, body) = self.ask(method, address, text).await?;
+        let json = HeaderValue::from_static("application/json");
+        self.send_body(method, address, text.map(|text| (json, text))).await
+    }
+
+    /// The same with a file, of the media type that it is said to have.
+    pub(crate) async fn send_file<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        address: &str,
+        media_type: HeaderValue,
+        file: Bytes,
+    ) -> Result<Outcome<T>, ApiError> {
+        self.send_body(method, address, Some((media_type, file))).await
+    }
+
+    async fn send_body<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        address: &str,
+        body: Option<(HeaderValue, Bytes)>,
+    ) -> Result<Outcome<T>, ApiError> {
+        let (status, body) = self.ask(method, address, body).await?;
         if status == StatusCode::ACCEPTED && serde_json::from_slice::<ApprovalBody>(&body).is_ok() {
             return Ok(Outcome::Waits);
         }
@@ -172,7 +193,12 @@ impl Api {
     }
 
     /// An answer as it is, for a document that a page passes on.
-    async fn ask(&self, method: Method, address: &str, json: Option<Bytes>) -> Result<(StatusCode, Bytes), ApiError> {
+    async fn ask(
+        &self,
+        method: Method,
+        address: &str,
+        body: Option<(HeaderValue, Bytes)>,
+    ) -> Result<(StatusCode, Bytes), ApiError> {
         let mut request = Request::builder().method(method).uri(address);
         if let Some(token) = &self.token {
             let value = format!("Bearer {}", token.expose());
@@ -180,10 +206,10 @@ impl Api {
             value.set_sensitive(true);
             request = request.header(header::AUTHORIZATION, value);
         }
-        if json.is_some() {
-            request = request.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some((media_type, _)) = &body {
+            request = request.header(header::CONTENT_TYPE, media_type);
         }
-        let request = request.body(json.map_or_else(Body::empty, Body::from));
+        let request = request.body(body.map_or_else(Body::empty, |(_, bytes)| Body::from(bytes)));
         let request = request.map_err(|error| ApiError::Unreadable(error.into()))?;
         let (head, body) = self.inside.ask(&self.origin, request).await.into_parts();
         let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await.map_err(ApiError::Unreadable)?.to_bytes();

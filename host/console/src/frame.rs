@@ -21,7 +21,7 @@ const fn place(name: &'static str, address: &'static str) -> Place {
     Place { name, address }
 }
 
-const TEAM: [Place; 10] = [
+const TEAM: [Place; 11] = [
     place("Overview", "/console"),
     place("Intents", "/console/intents"),
     place("Partners", "/console/partners"),
@@ -32,6 +32,7 @@ const TEAM: [Place; 10] = [
     place("Playground", "/console/playground"),
     place("Approvals", "/console/approvals"),
     place("Audit", "/console/audit"),
+    place("Gateways", "/console/gateways"),
 ];
 
 const PARTNER: [Place; 7] = [

@@ -14,6 +14,8 @@ mod entry;
 mod failure;
 mod frame;
 mod live;
+mod members;
+mod multipart;
 mod notices;
 mod partner;
 mod plots;

@@ -2,8 +2,10 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
+use intent_gateway_api::name;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Axes;
+use serde::Serialize;
 
 /// What a state means to whoever looks, as a colour and a shape beside its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +206,28 @@ impl AxisBar {
 }
 
 impl HtmlSafe for AxisBar {}
+
+/// How a tool stands against what was accepted of it.
+pub(crate) fn standing_chip(standing: &impl Serialize) -> Chip {
+    let (tone, word) = match name(standing).as_str() {
+        "as_accepted" => (Tone::Good, "as accepted"),
+        "changed" => (Tone::Care, "changed"),
+        "new" => (Tone::Moving, "new"),
+        "gone" => (Tone::Bad, "gone"),
+        _ => (Tone::Idle, "not seen"),
+    };
+    Chip::new(tone, word)
+}
+
+/// What of a tool is another, in words.
+pub(crate) fn change_in_words(change: &impl Serialize) -> &'static str {
+    match name(change).as_str() {
+        "SCHEMA_CHANGED" => "schema",
+        "DESCRIPTION_CHANGED" => "description",
+        "TERMS_CHANGED" => "terms",
+        _ => "something else",
+    }
+}
 
 /// A share or a score, to three digits.
 pub(crate) fn share(value: f64) -> String {

@@ -12,12 +12,14 @@ use http_body_util::{BodyExt as _, Limited};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::inside::Origin;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 use url::form_urlencoded;
 
 use crate::Console;
 use crate::api::Api;
 use crate::failure::Failed;
 use crate::frame::{Frame, lead_to};
+use crate::multipart::{self, Part, boundary_of};
 use crate::notices;
 use crate::session::{Face, OpenSession, cookie_of, masked};
 
@@ -27,6 +29,14 @@ const FORM_MAX_BYTES: usize = 2 * 1024 * 1024;
 const FORM_TIMEOUT: Duration = Duration::from_secs(15);
 /// Fields of a form.
 const FIELDS_MAX: usize = 1_000;
+/// Bytes of a form with a file: the largest document that the API takes, 5 MiB, with the fields beside it.
+const FILE_FORM_MAX_BYTES: usize = 5 * 1024 * 1024 + 64 * 1024;
+/// How long such a form may take to arrive: a scan over a slow connection.
+const FILE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Forms with files that are read at once.
+const FILES_MAX: usize = 4;
+/// Their places.
+static FILES: Semaphore = Semaphore::const_new(FILES_MAX);
 /// In every form: shows that it comes from a page of the same session.
 pub(crate) const FORM_TOKEN: &str = "form_token";
 
@@ -216,6 +226,51 @@ impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromReque
             Err(Failed::ForeignForm.into_response())
         }
     }
+}
+
+/// A form of a page of the same session that brings a file.
+pub(crate) struct SentFile<V> {
+    pub(crate) visitor: V,
+    pub(crate) fields: Fields,
+    /// None where no file was chosen.
+    pub(crate) file: Option<Part>,
+}
+
+impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromRequest<Arc<Console>> for SentFile<V> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Arc<Console>) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let visitor = V::from_request_parts(&mut parts, console).await?;
+        let (fields, file) = read_file_form(&parts, body).await.map_err(axum::response::IntoResponse::into_response)?;
+        if visitor.visitor().session.form_token.matches(fields.text(FORM_TOKEN)) {
+            Ok(Self { visitor, fields, file })
+        } else {
+            Err(Failed::ForeignForm.into_response())
+        }
+    }
+}
+
+/// The fields of a form, and the first file that it brings.
+async fn read_file_form(parts: &Parts, body: axum::body::Body) -> Result<(Fields, Option<Part>), Failed> {
+    let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let boundary = boundary_of(media_type).ok_or(Failed::Form(StatusCode::UNSUPPORTED_MEDIA_TYPE))?;
+    // Held until the file is read: what is held of files at once is bounded.
+    let _place = FILES.try_acquire().map_err(|_none_is_free| Failed::Busy)?;
+    let read = tokio::time::timeout(FILE_TIMEOUT, Limited::new(body, FILE_FORM_MAX_BYTES).collect()).await;
+    let read = read.map_err(|_elapsed| Failed::Form(StatusCode::REQUEST_TIMEOUT))?;
+    let body = read.map_err(|_too_long| Failed::Form(StatusCode::PAYLOAD_TOO_LARGE))?.to_bytes();
+    let parts = multipart::parse(&body, boundary).ok_or(Failed::Form(StatusCode::BAD_REQUEST))?;
+    let (mut fields, mut file) = (Vec::new(), None);
+    for part in parts {
+        match part.file_name.as_deref() {
+            None => fields.push((part.name, String::from_utf8_lossy(&part.content).into_owned())),
+            // Where nobody has chosen a file, browsers send one without a name.
+            Some("") => {}
+            Some(_) => file = file.or(Some(part)),
+        }
+    }
+    Ok((Fields(fields), file))
 }
 
 /// A form of a page for whoever is not signed in yet.

@@ -103,6 +103,42 @@ impl<'a> Browser<'a> {
         Ok(Live { response, unread: String::new() })
     }
 
+    /// Sends a form with a file, or with none chosen.
+    pub(super) async fn upload(
+        &mut self,
+        page: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        file: Option<(&str, &str, &[u8])>,
+    ) -> Shown {
+        let token = form_token(&self.page(page).await);
+        self.upload_with(&token, path, fields, file).await
+    }
+
+    /// The same with whatever stands for the session.
+    pub(super) async fn upload_with(
+        &mut self,
+        token: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        file: Option<(&str, &str, &[u8])>,
+    ) -> Shown {
+        let mut body = Vec::new();
+        let mut add = |head: &str, content: &[u8]| {
+            body.extend(format!("--boundary\r\ncontent-disposition: form-data; {head}\r\n\r\n").bytes());
+            body.extend(content);
+            body.extend(b"\r\n");
+        };
+        for (name, value) in fields.iter().chain(&[("form_token", token)]) {
+            add(&format!("name=\"{name}\""), value.as_bytes());
+        }
+        let (name, media_type, content) = file.unwrap_or(("", "application/octet-stream", b""));
+        add(&format!("name=\"file\"; filename=\"{name}\"\r\ncontent-type: {media_type}"), content);
+        body.extend(b"--boundary--\r\n");
+        let request = self.request(Method::POST, path).header("sec-fetch-site", "same-origin");
+        self.send(request.header(CONTENT_TYPE, "multipart/form-data; boundary=boundary").body(body)).await
+    }
+
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let request = self.client.request(method, format!("{}{path}", self.gateway.server.url));
         match &self.cookie {

@@ -13,13 +13,13 @@ const NAME: &str = "Cool<script>alert(1)</script>\"'&Car";
 const EMAIL: &str = "asha@coolcar.example";
 
 /// The answer to a form that was taken.
-fn led_to(shown: &Shown) -> &str {
+pub(super) fn led_to(shown: &Shown) -> &str {
     assert_eq!(shown.status, 303, "{}", shown.text);
     shown.location.as_deref().expect("it leads on")
 }
 
 /// A part of a page between two texts.
-fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+pub(super) fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before} in {page}"));
     rest.split(after).next().expect("the rest")
 }

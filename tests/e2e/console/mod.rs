@@ -6,6 +6,7 @@ mod issuer;
 mod journeys;
 mod live;
 mod plots;
+mod shipping;
 mod walk;
 
 /// What has a gateway serve pages.

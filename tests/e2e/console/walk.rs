@@ -12,7 +12,7 @@ use tokio::process::Command;
 use super::PAGES;
 use super::entry::CODE_MAIL;
 use crate::calls::booking;
-use crate::harness::{eventually, request};
+use crate::harness::{eventually, request, safety_first_contract};
 use crate::onboarding::{Business, Page, Platform, code};
 
 /// Set to `required` where tests must not go without a browser.
@@ -27,8 +27,9 @@ pub(super) fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// Has the pages show something: a live partner, a ranking, an order, what was found in the partner's answer.
-async fn fill(platform: &Platform, business: &Business) {
+/// Has the pages show something: a live partner, a ranking, an order, what was found in the partner's answer, a version that is
+/// loaded and not live. The request of the ranking.
+async fn fill(platform: &Platform, business: &Business) -> String {
     platform.admin(&business.admin_path("switch-on"), json!({})).await;
     platform.routed(&[&business.id]).await;
     let found = platform.gateway.found(&request()).await;
@@ -39,6 +40,17 @@ async fn fill(platform: &Platform, business: &Business) {
     let path = "/api/v1/intents/auto.book_ac_service/tools/create_ac_service_booking";
     let booked = platform.gateway.post(path, &body).await;
     assert_eq!(booked.status, 200, "{}", booked.body);
+    let component: &'static [u8] = std::fs::read(safety_first_contract()).expect("readable").leak();
+    let path = "/api/v1/admin/contracts?activate=false";
+    let loaded = platform.gateway.post_file(path, "application/wasm", component, platform.gateway.admin_token()).await;
+    assert_eq!(loaded.status, 201, "{}", loaded.body);
+    // No search waits for its receipt to be kept.
+    eventually("there is no receipt", &platform.gateway, async || {
+        let kept = platform.gateway.admin_get(&format!("/receipts?request_id={request_id}")).await;
+        kept["receipts"].as_array().is_some_and(|receipts| !receipts.is_empty()).then_some(())
+    })
+    .await;
+    request_id.to_owned()
 }
 
 /// Waits until there is a sample of what a partner was called for, which is taken every ten seconds.
@@ -59,7 +71,7 @@ async fn every_page_is_sound_in_a_browser() {
     };
     let platform = Platform::start_with(None, PAGES);
     let ready = platform.ready("asha@coolcar.example").await;
-    fill(&platform, &ready.business).await;
+    let request_id = fill(&platform, &ready.business).await;
     let privacy = Page::start().await;
     sampled(&platform, &ready.business.id).await;
     // Browsers keep a cookie for TLS without TLS for the name of their own machine alone.
@@ -69,6 +81,8 @@ async fn every_page_is_sound_in_a_browser() {
         .env("GATEWAY", address)
         .env("ADMIN_TOKEN", platform.gateway.admin_token())
         .env("CHROMIUM", chromium)
+        .env("ORDER_REQUEST", request_id)
+        .env("OTHER_VERSION", "1.0.1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -35,7 +35,7 @@ pub(super) fn profile(privacy_policy_url: &str) -> Value {
 
 impl Platform {
     /// Confirms every item of a review that waits for a person, and decides it.
-    pub(super) async fn decide(&self, review: &str, decision: &str) -> super::Answer {
+    pub(crate) async fn decide(&self, review: &str, decision: &str) -> super::Answer {
         let shown = self.get(&format!("/api/v1/admin/reviews/{review}"), self.gateway.admin_token()).await;
         assert_eq!(shown.status, 200, "{}", shown.body);
         let items = shown.body["checklist"].as_array().expect("a checklist");

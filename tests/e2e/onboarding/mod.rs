@@ -19,6 +19,7 @@ use test_servers::smtp::{SmtpOptions, SmtpServer};
 
 pub(crate) use self::access::resigned;
 pub(crate) use self::flow::Page;
+pub(crate) use self::steps::Ready;
 use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract, eventually};
 
 pub(crate) const INTENT: &str = "auto.book_ac_service";

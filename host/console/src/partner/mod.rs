@@ -7,6 +7,7 @@ mod home;
 mod money;
 mod offers;
 mod orders;
+mod report;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> Router<Arc<Console>> {
         .merge(go_live::routes())
         .merge(offers::routes())
         .merge(orders::routes())
+        .route(report::ADDRESS, get(report::show_report))
         .merge(money::routes())
         .merge(events::routes())
         .merge(access::routes())

@@ -134,6 +134,16 @@ impl OrderPage {
     }
 }
 
+impl OrderPage {
+    /// The page that writes its report.
+    fn report(&self) -> String {
+        let order = &self.order.body.order;
+        let amount = self.order.expected.quoted_inr.map(|amount| amount.to_string()).unwrap_or_default();
+        let external_id = order.identifiers.first().map(String::as_str).unwrap_or_default();
+        super::report::link_to(&order.intent, external_id, &order.search_request_id, &amount)
+    }
+}
+
 /// What happened, in words.
 fn say_event(event: &OrderHistoryEvent) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();

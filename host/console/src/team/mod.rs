@@ -2,6 +2,7 @@
 
 mod approvals;
 mod audit;
+mod gateways;
 mod intents;
 mod ledger;
 mod orders;
@@ -11,6 +12,7 @@ mod playground;
 mod rankings;
 mod reviews;
 mod sessions;
+mod settings;
 
 use std::sync::Arc;
 
@@ -40,6 +42,8 @@ pub(crate) fn routes() -> Router<Arc<Console>> {
         .merge(rankings::routes())
         .merge(ledger::routes())
         .merge(audit::routes())
+        .merge(gateways::routes())
+        .merge(settings::routes())
         .merge(sessions::routes())
         .merge(playground::routes())
 }

@@ -10,6 +10,7 @@ use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use axum::routing::get;
 use http::{Method, StatusCode};
+use intent_gateway_api::manifest::ManifestsBody;
 use intent_gateway_api::name;
 use intent_gateway_api::review::{DecisionRequest, ReviewBody, ReviewList};
 
@@ -18,6 +19,7 @@ use crate::api::{segment, with_query};
 use crate::failure::{Failed, Problem};
 use crate::frame::{Frame, lead_to, render, show, show_with};
 use crate::live::{Follower, follow};
+use crate::members::{Differing, find_edits};
 use crate::notices::with_notice;
 use crate::view::{self, Chip, Ident, Moment, Tone, share};
 use crate::visitor::{Fields, Sent, Team, Visitor};
@@ -148,11 +150,56 @@ struct Typed {
     confirmed: BTreeSet<String>,
 }
 
+/// What a submission changes of the manifest that is in force.
+struct Edits {
+    /// The answer in one line.
+    sentence: String,
+    members: Vec<Differing>,
+    unshown: usize,
+}
+
+impl Edits {
+    /// None where the review shows no submission.
+    fn of(review: &ReviewBody, manifests: Option<&ManifestsBody>) -> Option<Self> {
+        let submitted = review.submission.as_ref()?;
+        let say = |sentence: String| Self { sentence, members: Vec::new(), unshown: 0 };
+        let Some(manifests) = manifests else { return Some(say("What is in force cannot be read.".to_owned())) };
+        let Some(approved) = &manifests.approved else {
+            return Some(say("No manifest of the business is in force: everything is new.".to_owned()));
+        };
+        if approved.number == submitted.number {
+            return Some(say("This submission is the one in force.".to_owned()));
+        }
+        // Both were read as JSON, so they can be written as JSON.
+        let write = |manifest| serde_json::to_value(manifest).unwrap_or_default();
+        let (members, unshown) = find_edits(&write(&approved.manifest), &write(&submitted.manifest));
+        let number = approved.number;
+        let sentence = match members.len() + unshown {
+            0 => format!("Nothing differs from submission {number}, which is in force."),
+            1 => format!("One member differs from submission {number}, which is in force."),
+            count => format!("{count} members differ from submission {number}, which is in force."),
+        };
+        Some(Self { sentence, members, unshown })
+    }
+}
+
+/// What has become of a member, in a shape and a word.
+fn edit_chip(member: &Differing) -> Chip {
+    let tone = match member.word() {
+        "added" => Tone::Good,
+        "removed" => Tone::Bad,
+        _ => Tone::Care,
+    };
+    Chip::new(tone, member.word())
+}
+
 #[derive(Template)]
 #[template(path = "team/review.html")]
 struct ReviewPage {
     frame: Frame,
     review: ReviewBody,
+    /// None where the review shows no manifest.
+    edits: Option<Edits>,
     typed: Typed,
     /// Why it was not decided so.
     problem: Option<Problem>,
@@ -215,9 +262,17 @@ fn review_of(id: &str) -> String {
 async fn page(visitor: &Visitor, id: &str, typed: Typed, problem: Option<Problem>) -> Result<Response, Failed> {
     let address = review_of(id);
     let review = visitor.api.get::<ReviewBody>(&address).await?;
+    let manifests = match &review.submission {
+        Some(_) => {
+            let of_account = format!("/api/v1/business/tier1/manifest/{}", segment(&review.account.account_id));
+            visitor.api.look::<ManifestsBody>(&of_account).await?
+        }
+        None => None,
+    };
+    let edits = Edits::of(&review, manifests.as_ref());
     let title = format!("Review of {}: {}", review.account.business_name, review.review.subject.kind);
     let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-    let page = ReviewPage { frame: visitor.frame(PLACE, title).json(address), review, typed, problem };
+    let page = ReviewPage { frame: visitor.frame(PLACE, title).json(address), review, edits, typed, problem };
     Ok(show_with(status, &page))
 }
 

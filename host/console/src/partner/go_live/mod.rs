@@ -10,7 +10,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use intent_gateway_api::account::OverviewBody;
 
 pub(super) use self::connection::follow_connection;
@@ -28,6 +28,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/dashboard/go-live", get(show_way))
         .route("/dashboard/go-live/profile", get(profile::show_profile).post(profile::save_profile))
+        .route("/dashboard/go-live/profile/documents", post(profile::add_document).get(profile::lead_to_profile))
         .route("/dashboard/go-live/manifest", get(manifest::show_manifest).post(manifest::submit_manifest))
         .route("/dashboard/go-live/connection", get(connection::show_connection).post(connection::register_endpoint))
 }

@@ -2,18 +2,19 @@
 
 use askama::Template;
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use intent_gateway_api::account::OverviewBody;
-use intent_gateway_api::documents::DocumentList;
+use intent_gateway_api::documents::{DocumentBody, DocumentList};
 use serde_json::{Map, Value, json};
 
 use super::PLACE;
+use crate::api::with_query;
 use crate::failure::{Failed, Problem};
 use crate::frame::{Frame, lead_to, show_with};
 use crate::notices::with_notice;
 use crate::partner::{own, take, take_refusal};
 use crate::view::{Ident, Moment};
-use crate::visitor::{Business, Fields, Sent, Visitor};
+use crate::visitor::{Business, Fields, Sent, SentFile, Visitor};
 
 const ADDRESS: &str = "/dashboard/go-live/profile";
 
@@ -38,6 +39,25 @@ const LICENCE_KINDS: [(&str, &str); 6] = [
     ("insurance_agent", "Insurance agent"),
     ("insurance_broker", "Insurance broker"),
 ];
+
+/// The kinds of documents, likewise.
+const DOCUMENT_KINDS: [(&str, &str); 12] = [
+    ("legal_entity", "Registration of the business"),
+    ("tax_registration", "Tax registration (GSTIN)"),
+    ("privacy_policy", "Privacy policy"),
+    ("fssai", "Food business (FSSAI)"),
+    ("rera", "Real estate (RERA)"),
+    ("shop", "Shop or establishment"),
+    ("refrigerant_handling", "Refrigerant handling"),
+    ("insurance_agent", "Insurance agent"),
+    ("insurance_broker", "Insurance broker"),
+    ("grievance_officer", "Grievance officer"),
+    ("service_area", "Where it serves"),
+    ("other", "Something else"),
+];
+
+/// What a file is sent as where the browser does not say what it is.
+const NO_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
 /// What stands in the form.
 #[derive(Default)]
@@ -165,6 +185,32 @@ pub(super) async fn save_profile(Sent(Business(visitor), fields): Sent<Business>
         Ok(_) => Ok(lead_to(&with_notice(ADDRESS, "saved"))),
         Err(error) => profile_page(&visitor, Some((form, take_refusal(error)?))).await,
     }
+}
+
+/// A document for the review. The gateway looks whether the file is what it is said to be.
+pub(super) async fn add_document(
+    SentFile { visitor: Business(visitor), fields, file }: SentFile<Business>,
+) -> Result<Response, Failed> {
+    let Some(file) = file else { return Err(Failed::Form(StatusCode::UNPROCESSABLE_ENTITY)) };
+    let media_type = file.media_type.as_deref().and_then(|given| HeaderValue::from_str(given).ok());
+    let parts = [("kind", fields.text("kind")), ("name", file.file_name.as_deref().unwrap_or_default())];
+    let address = with_query(&format!("{}/documents", own(&visitor, "accounts")), &parts);
+    let media_type = media_type.unwrap_or(NO_MEDIA_TYPE);
+    let sent = visitor.api.send_file::<DocumentBody>(Method::POST, &address, media_type, file.content).await;
+    match sent.and_then(take) {
+        Ok(_) => Ok(lead_to(&with_notice(ADDRESS, "saved"))),
+        Err(error) => {
+            let problem = take_refusal(error)?;
+            // What the account has stands in the other form.
+            let form = ProfileForm::of(&visitor.api.get::<OverviewBody>(&own(&visitor, "accounts")).await?);
+            profile_page(&visitor, Some((form, problem))).await
+        }
+    }
+}
+
+/// For whoever opens the address of an upload again.
+pub(super) async fn lead_to_profile(Business(_visitor): Business) -> Response {
+    lead_to(ADDRESS)
 }
 
 /// The page with what the account has, or with what was typed and why it was refused.

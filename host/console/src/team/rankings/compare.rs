@@ -145,7 +145,7 @@ fn lower_first(name: &str) -> String {
 }
 
 /// A difference, with its sign.
-fn with_sign(value: f64) -> String {
+pub(super) fn with_sign(value: f64) -> String {
     match value {
         _ if value.abs() < SHOWN_MIN => share(0.0),
         _ if value < 0.0 => format!("\u{2212}{}", share(-value)),

@@ -1,5 +1,5 @@
-//! One ranking: its options in their order with what their ranks are made of, two of them compared, what was taken out, and whether
-//! the same comes out again.
+//! One ranking: its options in their order with what their ranks are made of, two of them compared, what was taken out, whether the
+//! same comes out again, and what another version makes of it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use askama::Template;
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use http::{Method, StatusCode};
-use intent_gateway_api::evidence::RankingReplay;
+use intent_gateway_api::contracts::{LoadedVersion, LoadedVersions};
+use intent_gateway_api::evidence::{RankingReplay, RankingUnder};
 use intent_gateway_api::partners::PartnerList;
 use intent_gateway_domain::contract::Ranking;
 use intent_gateway_domain::digest::Digest;
@@ -18,12 +19,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::compare::{Comparison, Side, compare};
-use super::members::{Differing, find_differing};
+use super::under::Under;
 use super::weights::{AXES, Weights};
 use super::{PLACE, RECEIPTS_API};
 use crate::api::{ApiError, Outcome, segment, with_query};
 use crate::failure::{Failed, Problem};
 use crate::frame::{Frame, lead_to, show_with};
+use crate::members::{Differing, find_differing};
 use crate::notices::with_notice;
 use crate::view::{AxisBar, Chip, Ident, Moment, Tone, share};
 use crate::visitor::{Fields, Sent, Team, Visitor};
@@ -107,10 +109,18 @@ struct RankingPage {
     picked: Option<Picked>,
     /// What is to be known of the weights.
     weighed: String,
+    /// Of each option's number: the partner and its name.
+    offered_by: BTreeMap<u32, (String, String)>,
     dropped: Vec<Dropped>,
     history: Vec<Past>,
     arguments: String,
     replayed: Option<Replayed>,
+    /// What another version makes of it, where one was asked for.
+    under: Option<Under>,
+    /// The version that was asked for.
+    asked_under: String,
+    /// Versions to choose from; none where the visitor's token does not open them.
+    versions: Option<Vec<LoadedVersion>>,
     problem: Option<Problem>,
 }
 
@@ -141,6 +151,16 @@ impl RankingPage {
         self.receipt.bookable_until_ms.map(Moment::of)
     }
 
+    /// The columns of an option's parts.
+    fn parts(&self) -> impl Iterator<Item = &'static str> {
+        self.axes().into_iter().chain(["completeness"])
+    }
+
+    /// Whose option it is, by its number: the partner and its name.
+    fn offers(&self, number: &u32) -> (&str, &str) {
+        self.offered_by.get(number).map_or(("", ""), |(partner, name)| (partner.as_str(), name.as_str()))
+    }
+
     fn needs_reason(&self) -> bool {
         self.problem.as_ref().is_some_and(|problem| problem.code == CONTRACT_REVOKED)
     }
@@ -155,6 +175,7 @@ struct Loaded {
     signed_by: Vec<String>,
     live: Option<LiveContract>,
     names: BTreeMap<String, String>,
+    versions: Option<Vec<LoadedVersion>>,
 }
 
 impl Loaded {
@@ -164,13 +185,25 @@ impl Loaded {
         let receipt = parse::<Receipt>(text.get())?;
         let Signed { signed_by } = parse(text.get())?;
         let intent = format!("/api/v1/intents/{}", segment(receipt.intent.as_str()));
-        let (live, partners) = tokio::try_join!(
+        let (live, partners, versions) = tokio::try_join!(
             visitor.api.look::<LiveContract>(&intent),
             visitor.api.get_if_allowed::<PartnerList>("/api/v1/admin/partners"),
+            visitor.api.get_if_allowed::<LoadedVersions>("/api/v1/admin/contracts"),
         )?;
+        let versions = versions.map(|loaded| {
+            let of_intent = |version: &LoadedVersion| version.intent == receipt.intent.as_str();
+            loaded.contracts.into_iter().rev().filter(of_intent).collect()
+        });
         let partners = partners.map(|list| list.partners).unwrap_or_default();
         let names = partners.into_iter().map(|partner| (partner.id, partner.name)).collect();
-        Ok(Self { receipt, signed_by, live, names })
+        Ok(Self { receipt, signed_by, live, names, versions })
+    }
+
+    /// What another version makes of it, beside what was shown.
+    fn tell_under(&self, other: &RankingUnder) -> Under {
+        let arguments = value_of(&self.receipt.arguments);
+        let weights = self.live.as_ref().map(|live| Weights::of(&live.ranking, &arguments, &self.receipt.ranked));
+        Under::of(&self.receipt, other, weights.as_ref(), |scores| Weights::of(&other.ranking, &arguments, scores))
     }
 
     fn name_of(&self, partner: &str) -> String {
@@ -221,7 +254,11 @@ impl Loaded {
             closed: Moment::of(past.closed_at_ms),
             attributes: past.attributes_json(),
         });
+        let offered_by = offered
+            .iter()
+            .map(|(number, (partner, _))| (*number, (partner.to_string(), self.name_of(partner.as_str()))));
         RankingPage {
+            offered_by: offered_by.collect(),
             frame: visitor.frame(PLACE, "Ranking").json(receipt_address(&self.receipt.id)),
             options: shown.collect(),
             picked: self.pick(asked, weights.as_ref(), &offered),
@@ -230,7 +267,10 @@ impl Loaded {
             history: history.collect(),
             arguments: format!("{arguments:#}"),
             replayed: None,
+            under: None,
+            asked_under: asked.text("under").to_owned(),
             problem: None,
+            versions: self.versions,
             signed_by: self.signed_by,
             receipt: self.receipt,
         }
@@ -327,17 +367,35 @@ pub(super) async fn replay_ranking(
     Sent(Team(visitor), fields): Sent<Team>,
 ) -> Result<Response, Failed> {
     let address = format!("{}/replay", receipt_address(&id));
-    let address = with_query(&address, &[("revoked_because", fields.text("reason"))]);
-    let outcome = visitor.api.send_text::<RankingReplay>(Method::POST, &address, None).await;
-    let (replayed, problem) = match outcome {
-        Ok(Outcome::Done(replay)) => (Some(tell_replay(replay)?), None),
+    let parts = [("revoked_because", fields.text("reason")), ("under", fields.text("under"))];
+    let outcome = visitor.api.send_text::<RankingReplay>(Method::POST, &with_query(&address, &parts), None).await;
+    let (replay, problem) = match outcome {
+        Ok(Outcome::Done(replay)) => (Some(replay), None),
         Ok(Outcome::Waits) => return Ok(lead_to(&with_notice(&format!("{PLACE}/{}", segment(&id)), "waits"))),
         Err(error) if error.is_refusal() => (None, Some(Problem::from(&error))),
         Err(error) => return Err(error.into()),
     };
     let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-    let page = Loaded::read(&visitor, &id).await?.into_page(&visitor, &fields);
-    Ok(show_with(status, &RankingPage { replayed, problem, ..page }))
+    let loaded = Loaded::read(&visitor, &id).await?;
+    let under = replay.as_ref().and_then(|replay| replay.under.as_ref()).map(|under| loaded.tell_under(under));
+    let page = loaded.into_page(&visitor, &fields);
+    let page = match (replay, under) {
+        // Another version may well come to another outcome: that is no verdict on the receipt.
+        (Some(replay), Some(under)) => {
+            let refused = find_refusal(&replay);
+            RankingPage { under: Some(Under { sentence: refused.unwrap_or(under.sentence), ..under }), ..page }
+        }
+        (Some(replay), None) => RankingPage { replayed: Some(tell_replay(replay)?), ..page },
+        (None, _) => RankingPage { problem, ..page },
+    };
+    Ok(show_with(status, &page))
+}
+
+/// What a version says that does not rank at all.
+fn find_refusal(replay: &RankingReplay) -> Option<String> {
+    let difference = serde_json::to_value(&replay.difference).ok().filter(|_| replay.found.is_none())?;
+    let code = difference.get("code").and_then(Value::as_str)?;
+    Some(format!("It refuses the request, with {code}, and shows nothing."))
 }
 
 fn tell_replay(replay: RankingReplay) -> Result<Replayed, ApiError> {
