@@ -135,12 +135,12 @@ impl Found {
     }
 }
 
+/// Things of a list, by what they are.
+type Named<'a> = BTreeMap<&'a str, &'a Value>;
+
 /// The things of two lists by what they are; none where a member that all of them have does not tell them apart.
-fn by_identity<'a>(
-    first: &'a [Value],
-    second: &'a [Value],
-) -> Option<(BTreeMap<&'a str, &'a Value>, BTreeMap<&'a str, &'a Value>)> {
-    let of = |values: &'a [Value], key: &str| -> Option<BTreeMap<&'a str, &'a Value>> {
+fn by_identity<'a>(first: &'a [Value], second: &'a [Value]) -> Option<(Named<'a>, Named<'a>)> {
+    let of = |values: &'a [Value], key: &str| -> Option<Named<'a>> {
         let found: BTreeMap<_, _> =
             values.iter().map(|value| Some((value.get(key)?.as_str()?, value))).collect::<Option<_>>()?;
         (found.len() == values.len()).then_some(found)
