@@ -220,12 +220,17 @@ impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromReque
         let (mut parts, body) = request.into_parts();
         let visitor = V::from_request_parts(&mut parts, console).await?;
         let fields = read_form(&parts, body).await.map_err(axum::response::IntoResponse::into_response)?;
-        if masked::matches(&visitor.visitor().session.form_token, fields.text(FORM_TOKEN)) {
+        if is_of_session(visitor.visitor(), &fields) {
             Ok(Self(visitor, fields))
         } else {
             Err(Failed::ForeignForm.into_response())
         }
     }
+}
+
+/// Whether a form was written into a page of the visitor's own session.
+fn is_of_session(visitor: &Visitor, fields: &Fields) -> bool {
+    masked::matches(&visitor.session.form_token, fields.text(FORM_TOKEN))
 }
 
 /// A form of a page of the same session that brings a file.
@@ -243,7 +248,7 @@ impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromReque
         let (mut parts, body) = request.into_parts();
         let visitor = V::from_request_parts(&mut parts, console).await?;
         let (fields, file) = read_file_form(&parts, body).await.map_err(axum::response::IntoResponse::into_response)?;
-        if visitor.visitor().session.form_token.matches(fields.text(FORM_TOKEN)) {
+        if is_of_session(visitor.visitor(), &fields) {
             Ok(Self { visitor, fields, file })
         } else {
             Err(Failed::ForeignForm.into_response())

@@ -149,7 +149,7 @@ async fn a_review_shows_what_a_manifest_changes() {
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    assert!(!page.contains("<script"));
+    assert!(!told.contains("<script"));
     // What is decided is in force, and differs from nothing.
     assert_eq!(platform.decide(&review, "approve").await.status, 200);
     let page = team.page(&format!("/console/reviews/{review}")).await;

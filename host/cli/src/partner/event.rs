@@ -153,7 +153,7 @@ fn type_of(event: &EventBody) -> String {
 /// What came of a try.
 fn answer_of(made: &TryBody) -> String {
     let status = made.status.map(|status| status.to_string());
-    status.or_else(|| made.error.as_deref().map(|error| harmless(error))).unwrap_or_default()
+    status.or_else(|| made.error.as_deref().map(harmless)).unwrap_or_default()
 }
 
 fn events(account: &PartnerId) -> String {
