@@ -413,9 +413,6 @@ pub struct WebhookBody {
 pub struct EventSendingBody {
     /// The secrets that events are signed with, the current one first.
     pub secrets: Vec<Validity>,
-    /// Since when the webhook has taken none; null where it took the last one.
-    #[schema(required)]
-    pub failing_since: Option<String>,
     /// Why and since when none are sent; null where they are.
     #[schema(required)]
     pub stopped: Option<StoppedBody>,
@@ -430,10 +427,9 @@ pub struct StoppedBody {
 }
 
 impl From<EventSending> for EventSendingBody {
-    fn from(EventSending { secrets, failing_since_ms, stopped }: EventSending) -> Self {
+    fn from(EventSending { secrets, stopped, .. }: EventSending) -> Self {
         Self {
             secrets: secrets.into_iter().map(Validity::from).collect(),
-            failing_since: failing_since_ms.map(time),
             stopped: stopped.map(|StoppedEvents { at_ms, reason }| StoppedBody { at: time(at_ms), reason }),
         }
     }

@@ -1,158 +1,86 @@
-//! A form with a file, as browsers send it (`multipart/form-data`, RFC 7578). The whole body is at hand, and bounded by who reads it.
+//! A form with a file, as browsers send it (`multipart/form-data`). The whole body is at hand, and bounded by who reads it.
+
+use std::convert::Infallible;
 
 use axum::body::Bytes;
+use futures_util::stream;
+use multer::Multipart;
 
 /// Parts of a form.
 const PARTS_MAX: usize = 20;
-/// Bytes of the head of a part.
-const HEAD_MAX_BYTES: usize = 4 * 1024;
-/// Bytes of a boundary, as RFC 2046 bounds it.
-const BOUNDARY_MAX_BYTES: usize = 70;
 
-/// A part of a form.
+/// A file that a form brings.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct SentFile {
+    /// What the browser calls it: a path is cut to its last part.
     pub(crate) name: String,
-    /// Name of the file, where the part is one. It is what the browser says: a path is cut to its last part.
-    pub(crate) file_name: Option<String>,
     /// As the browser says it.
     pub(crate) media_type: Option<String>,
     pub(crate) content: Bytes,
 }
 
-/// The boundary that a `Content-Type` names; none where it is no such form.
-pub(crate) fn boundary_of(content_type: &str) -> Option<&str> {
-    let (media_type, parameters) = content_type.split_once(';')?;
-    if !media_type.trim().eq_ignore_ascii_case("multipart/form-data") {
-        return None;
-    }
-    let named = parameters.split(';').filter_map(|parameter| parameter.trim().split_once('='));
-    let (_, boundary) = named.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("boundary"))?;
-    let boundary = boundary.trim().trim_matches('"');
-    (1..=BOUNDARY_MAX_BYTES).contains(&boundary.len()).then_some(boundary)
+/// What such a form brings: its fields, and the first file that was chosen.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileForm {
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) file: Option<SentFile>,
 }
 
-/// The parts of a form; none where it is not written as one.
-pub(crate) fn parse(body: &Bytes, boundary: &str) -> Option<Vec<Part>> {
-    let delimiter = format!("\r\n--{boundary}");
-    let first = delimiter.strip_prefix("\r\n")?;
-    let mut at = find(body, first.as_bytes(), 0)? + first.len();
-    let mut parts = Vec::new();
-    loop {
-        if body.get(at..)?.starts_with(b"--") {
-            return Some(parts);
+/// Reads a form; none where it is not written as one, or has too many parts.
+pub(crate) async fn parse(boundary: String, body: Bytes) -> Option<FileForm> {
+    let mut parts = Multipart::new(stream::once(async { Ok::<_, Infallible>(body) }), boundary);
+    let mut form = FileForm::default();
+    for _ in 0..PARTS_MAX {
+        let Some(part) = parts.next_field().await.ok()? else { return Some(form) };
+        let name = part.name()?.to_owned();
+        let file_name = part.file_name().map(|path| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned());
+        let media_type = part.content_type().map(ToString::to_string);
+        let content = part.bytes().await.ok()?;
+        match file_name {
+            None => form.fields.push((name, String::from_utf8_lossy(&content).into_owned())),
+            // Where nobody has chosen a file, browsers send one without a name.
+            Some(name) if !name.is_empty() && form.file.is_none() => {
+                form.file = Some(SentFile { name, media_type, content });
+            }
+            Some(_) => {}
         }
-        if parts.len() == PARTS_MAX || !body.get(at..)?.starts_with(b"\r\n") {
-            return None;
-        }
-        let head_at = at + 2;
-        let head_end = find(body, b"\r\n\r\n", head_at).filter(|end| end - head_at <= HEAD_MAX_BYTES)?;
-        let head = std::str::from_utf8(body.get(head_at..head_end)?).ok()?;
-        let content_at = head_end + 4;
-        let content_end = find(body, delimiter.as_bytes(), content_at)?;
-        parts.push(read_head(head, body.slice(content_at..content_end))?);
-        at = content_end + delimiter.len();
-    }
-}
-
-fn read_head(head: &str, content: Bytes) -> Option<Part> {
-    let fields = head.split("\r\n").filter_map(|line| line.split_once(':'));
-    let find = |wanted: &str| {
-        let mut fields = fields.clone();
-        fields.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
-    };
-    let disposition = find("content-disposition")?;
-    let last_of = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    Some(Part {
-        name: parameter(disposition, "name")?,
-        file_name: parameter(disposition, "filename").map(|path| last_of(&path)),
-        media_type: find("content-type").map(str::to_owned),
-        content,
-    })
-}
-
-/// A parameter in quotation marks. Browsers write a quotation mark in it as `%22`.
-fn parameter(disposition: &str, name: &str) -> Option<String> {
-    let mut rest = disposition;
-    while let Some((before, after)) = rest.split_once("=\"") {
-        let own = before.rsplit([';', ' ']).next().unwrap_or_default();
-        let (value, further) = after.split_once('"')?;
-        if own.eq_ignore_ascii_case(name) {
-            return Some(value.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"));
-        }
-        rest = further;
     }
     None
-}
-
-/// Where a text begins, from a place on.
-fn find(body: &[u8], text: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        // Most bytes of a file are not the first of a delimiter.
-        at += body.get(at..)?.iter().position(|byte| Some(byte) == text.first())?;
-        if body.get(at..)?.starts_with(text) {
-            return Some(at);
-        }
-        at += 1;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn form(parts: &[&str]) -> Bytes {
-        let mut body = String::new();
-        for part in parts {
-            body.push_str("--B\r\n");
-            body.push_str(part);
-            body.push_str("\r\n");
-        }
-        body.push_str("--B--\r\n");
-        body.into()
+    fn read(parts: &[(&str, &str)], end: &str) -> Option<FileForm> {
+        let part = |(head, content): &(&str, &str)| {
+            format!("--edge\r\ncontent-disposition: form-data; {head}\r\n\r\n{content}\r\n")
+        };
+        let body: String = parts.iter().map(part).collect();
+        futures_executor::block_on(parse("edge".to_owned(), Bytes::from(format!("{body}{end}"))))
     }
 
     #[test]
-    fn a_form_is_read_as_browsers_send_it() {
-        let body = form(&[
-            "Content-Disposition: form-data; name=\"form_token\"\r\n\r\nabc",
-            "Content-Disposition: form-data; name=\"file\"; filename=\"C:\\papers\\a%22b.pdf\"\r\nContent-Type: application/pdf\r\n\r\n%PDF\r\n--b\r\n\r\n",
-            "Content-Disposition: form-data; name=\"empty\"; filename=\"\"\r\n\r\n",
-        ]);
-        let parts = parse(&body, "B").expect("a form");
-        let [token, file, empty] = parts.as_slice() else { panic!("{parts:?}") };
-        assert_eq!((token.name.as_str(), &token.content[..], &token.file_name), ("form_token", &b"abc"[..], &None));
-        assert_eq!(file.file_name.as_deref(), Some("a\"b.pdf"));
-        assert_eq!(
-            (file.media_type.as_deref(), &file.content[..]),
-            (Some("application/pdf"), &b"%PDF\r\n--b\r\n\r\n"[..])
+    fn fields_and_the_first_file_that_was_chosen_are_read() {
+        let none = ("name=\"file\"; filename=\"\"", "");
+        let one = (
+            "name=\"file\"; filename=\"C:\\\\papers\\\\shop.pdf\"\r\ncontent-type: application/pdf",
+            "%PDF\r\n--edg\r\n",
         );
-        assert_eq!((empty.file_name.as_deref(), empty.content.len()), (Some(""), 0));
+        let other = ("name=\"file\"; filename=\"other.pdf\"", "x");
+        let form = read(&[("name=\"kind\"", "shop"), none, one, other], "--edge--\r\n").expect("a form");
+        assert_eq!(form.fields, [("kind".to_owned(), "shop".to_owned())]);
+        let file = form.file.expect("a file");
+        assert_eq!((file.name.as_str(), file.media_type.as_deref()), ("shop.pdf", Some("application/pdf")));
+        assert_eq!(&file.content[..], b"%PDF\r\n--edg\r\n");
     }
 
     #[test]
-    fn what_is_no_form_is_none() {
-        let whole = form(&["Content-Disposition: form-data; name=\"a\"\r\n\r\n1"]);
-        for length in 0..whole.len() - 4 {
-            assert_eq!(parse(&whole.slice(..length), "B"), None, "{length}");
-        }
-        assert!(parse(&form(&["Content-Type: text/plain\r\n\r\n1"]), "B").is_none(), "a part without a name");
-        assert!(parse(&form(&[&format!("A: {}\r\n\r\n1", "x".repeat(HEAD_MAX_BYTES))]), "B").is_none());
-        let part = "Content-Disposition: form-data; name=\"a\"\r\n\r\n1";
-        assert!(parse(&form(&[part; PARTS_MAX]), "B").is_some() && parse(&form(&[part; PARTS_MAX + 1]), "B").is_none());
-    }
-
-    #[test]
-    fn boundaries_are_found_and_bounded() {
-        assert_eq!(
-            boundary_of("multipart/form-data; boundary=----WebKitFormBoundaryx"),
-            Some("----WebKitFormBoundaryx")
-        );
-        assert_eq!(boundary_of("Multipart/Form-Data; charset=utf-8; Boundary=\"a b\""), Some("a b"));
-        for other in ["", "multipart/form-data", "multipart/form-data; boundary=", "text/plain; boundary=x"] {
-            assert_eq!(boundary_of(other), None, "{other}");
-        }
-        assert_eq!(boundary_of(&format!("multipart/form-data; boundary={}", "x".repeat(71))), None);
+    fn what_is_no_whole_form_is_refused() {
+        let field = ("name=\"kind\"", "shop");
+        assert_eq!(read(&[field], ""), None, "it does not end");
+        assert_eq!(read(&[("filename=\"a\"", "x")], "--edge--\r\n"), None, "a part has no name");
+        assert!(read(&[field; PARTS_MAX - 1], "--edge--\r\n").is_some());
+        assert_eq!(read(&[field; PARTS_MAX + 1], "--edge--\r\n"), None, "too many parts");
     }
 }

@@ -19,7 +19,7 @@ use crate::Console;
 use crate::api::Api;
 use crate::failure::Failed;
 use crate::frame::{Frame, lead_to};
-use crate::multipart::{self, Part, boundary_of};
+use crate::multipart::{self, FileForm, SentFile};
 use crate::notices;
 use crate::session::{Face, OpenSession, cookie_of, masked};
 
@@ -234,14 +234,14 @@ fn is_of_session(visitor: &Visitor, fields: &Fields) -> bool {
 }
 
 /// A form of a page of the same session that brings a file.
-pub(crate) struct SentFile<V> {
+pub(crate) struct SentWithFile<V> {
     pub(crate) visitor: V,
     pub(crate) fields: Fields,
     /// None where no file was chosen.
-    pub(crate) file: Option<Part>,
+    pub(crate) file: Option<SentFile>,
 }
 
-impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromRequest<Arc<Console>> for SentFile<V> {
+impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromRequest<Arc<Console>> for SentWithFile<V> {
     type Rejection = Response;
 
     async fn from_request(request: Request, console: &Arc<Console>) -> Result<Self, Response> {
@@ -257,24 +257,17 @@ impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromReque
 }
 
 /// The fields of a form, and the first file that it brings.
-async fn read_file_form(parts: &Parts, body: axum::body::Body) -> Result<(Fields, Option<Part>), Failed> {
+async fn read_file_form(parts: &Parts, body: axum::body::Body) -> Result<(Fields, Option<SentFile>), Failed> {
     let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let boundary = boundary_of(media_type).ok_or(Failed::Form(StatusCode::UNSUPPORTED_MEDIA_TYPE))?;
+    let boundary = multer::parse_boundary(media_type);
+    let boundary = boundary.map_err(|_no_such_form| Failed::Form(StatusCode::UNSUPPORTED_MEDIA_TYPE))?;
     // Held until the file is read: what is held of files at once is bounded.
     let _place = FILES.try_acquire().map_err(|_none_is_free| Failed::Busy)?;
     let read = tokio::time::timeout(FILE_TIMEOUT, Limited::new(body, FILE_FORM_MAX_BYTES).collect()).await;
     let read = read.map_err(|_elapsed| Failed::Form(StatusCode::REQUEST_TIMEOUT))?;
     let body = read.map_err(|_too_long| Failed::Form(StatusCode::PAYLOAD_TOO_LARGE))?.to_bytes();
-    let parts = multipart::parse(&body, boundary).ok_or(Failed::Form(StatusCode::BAD_REQUEST))?;
-    let (mut fields, mut file) = (Vec::new(), None);
-    for part in parts {
-        match part.file_name.as_deref() {
-            None => fields.push((part.name, String::from_utf8_lossy(&part.content).into_owned())),
-            // Where nobody has chosen a file, browsers send one without a name.
-            Some("") => {}
-            Some(_) => file = file.or(Some(part)),
-        }
-    }
+    let FileForm { fields, file } =
+        multipart::parse(boundary, body).await.ok_or(Failed::Form(StatusCode::BAD_REQUEST))?;
     Ok((Fields(fields), file))
 }
 

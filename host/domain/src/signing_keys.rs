@@ -45,8 +45,8 @@ pub struct EventSending {
     /// What events are signed with, sealed for [`event_secret_context`]: the current secret first, then those that a rotation let
     /// live on. Without one nothing is sent.
     pub secrets: Vec<SigningKey>,
-    /// Since when nothing was taken, milliseconds since the epoch; absent where the last delivery was.
-    pub failing_since_ms: Option<Timestamp>,
+    /// When the address was saved, or sending begun again, milliseconds since the epoch: what failed before does not count.
+    pub since_ms: Option<Timestamp>,
     /// That nothing is sent until the partner says so.
     pub stopped: Option<StoppedEvents>,
 }

@@ -248,12 +248,16 @@ impl Undoing {
             }
             Changed::Webhook { previous_url } => {
                 let mut kept = keeper.require::<Webhook>(account.as_str(), "webhook").await?;
-                let Webhook { url, keys, .. } = &mut kept.value;
+                let Webhook { url, keys, events, .. } = &mut kept.value;
                 url.clone_from(previous_url);
-                keys.retain(|key| key.not_before_ms < at_ms && key.not_after_ms.is_none_or(|until| now < until));
-                if let Some(current) = keys.first_mut() {
-                    current.not_after_ms = None;
+                // With a secret of whoever did it, events could be forged at the address of before.
+                for keys in [keys, &mut events.secrets] {
+                    keys.retain(|key| key.not_before_ms < at_ms && key.not_after_ms.is_none_or(|until| now < until));
+                    if let Some(current) = keys.first_mut() {
+                        current.not_after_ms = None;
+                    }
                 }
+                (events.since_ms, events.stopped) = (Some(now), None);
                 change.put(&kept);
             }
             Changed::Endpoint { is_first } => {

@@ -102,7 +102,7 @@ impl Webhooks {
             let mut kept = kept.unwrap_or_else(none);
             let previous_url = std::mem::replace(&mut kept.value.url, url.to_owned());
             // What was wrong was with the address before.
-            (kept.value.events.stopped, kept.value.events.failing_since_ms) = (None, None);
+            (kept.value.events.stopped, kept.value.events.since_ms) = (None, Some(self.keeper.now()));
             let text = match previous_url.is_empty() {
                 true => notices::set("webhook", url),
                 false => notices::moved("webhook", &previous_url, url),

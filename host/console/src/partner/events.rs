@@ -92,9 +92,6 @@ impl EventsPage {
             Some(webhook) if webhook.events.secrets.is_empty() => {
                 "Nothing is posted to your webhook yet: there is no secret to sign with."
             }
-            Some(webhook) if webhook.events.failing_since.is_some() => {
-                "Your webhook does not take what is posted to it."
-            }
             Some(_) => "What happens is posted to your webhook, and mailed to you.",
         }
     }

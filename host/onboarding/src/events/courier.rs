@@ -22,7 +22,7 @@ use intent_gateway_domain::ports::{WebhookAnswer, WebhookPost, WebhookRequest};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, StoppedEvents, Webhook, event_secret_context};
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, Pages, Record as _, Versioned, load};
+use intent_gateway_domain::store::{Change, Named, Pages, Record as _, Versioned, load, named};
 use intent_gateway_domain::telemetry;
 
 /// Pauses before the second try and those after it, milliseconds: a day in all.
@@ -33,6 +33,8 @@ const PAUSES_MS: [u64; 8] = {
 };
 /// Sending stops once nothing was taken for so long, milliseconds: five days.
 const STOPS_AFTER_MS: u64 = 5 * 24 * 60 * 60 * 1_000;
+/// Events that are looked at together, to see whether any was taken.
+const LOOKED_BACK: u32 = 100;
 /// Events of one turn.
 const TURN_MAX: usize = 5;
 /// The webhook is gone for good, it says.
@@ -177,8 +179,7 @@ impl Courier {
             .await
     }
 
-    /// What a try leads to: the event is delivered, waits for the next try, or is given up; the webhook fails, works again, or is
-    /// sent nothing any more.
+    /// What a try leads to: the event is delivered, waits for the next try, or is given up, and with it perhaps the webhook.
     async fn follow_up(
         &self,
         event: &mut PartnerEvent,
@@ -186,36 +187,52 @@ impl Courier {
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
         let now = self.keeper.now();
-        let webhook = load::<Webhook>(&*self.keeper.store, event.account.as_str()).await?;
         let is_gone = match outcome {
             Outcome::Delivered => {
                 event.end(EventState::Delivered);
-                if let Some(mut webhook) = webhook
-                    && webhook.value.events.failing_since_ms.take().is_some()
-                {
-                    change.put(&webhook);
-                }
                 return Ok(());
             }
             Outcome::NotTaken { is_gone } => *is_gone,
         };
-        match PAUSES_MS.get(event.tried as usize - 1).filter(|_| !is_gone) {
-            Some(pause) => {
-                let next = now.plus_ms(*pause);
-                event.next_at_ms = Some(next);
-                change.put(&Versioned::new(QueuedEvent::of(event, next)));
-            }
-            None => event.end(EventState::Failed),
+        if let Some(pause) = PAUSES_MS.get(event.tried as usize - 1).filter(|_| !is_gone) {
+            let next = now.plus_ms(*pause);
+            event.next_at_ms = Some(next);
+            change.put(&Versioned::new(QueuedEvent::of(event, next)));
+            return Ok(());
         }
-        let Some(mut webhook) = webhook else { return Ok(()) };
-        let failing_since = *webhook.value.events.failing_since_ms.get_or_insert(now);
-        let is_given_up = event.state == EventState::Failed && now >= failing_since.plus_ms(STOPS_AFTER_MS);
-        if is_gone || is_given_up {
+        event.end(EventState::Failed);
+        let webhook = load::<Webhook>(&*self.keeper.store, event.account.as_str()).await?;
+        if let Some(mut webhook) = webhook
+            && (is_gone || self.has_taken_nothing(event, &webhook.value).await?)
+        {
             self.stop(&mut webhook, is_gone, change).await?;
-        } else if failing_since == now {
-            change.put(&webhook);
         }
         Ok(())
+    }
+
+    /// Whether the webhook has taken nothing for [`STOPS_AFTER_MS`], since sending began or was begun again. Looked up in the
+    /// events themselves and not noted with the webhook: whoever takes and refuses by turns would have everybody follow that record.
+    async fn has_taken_nothing(&self, given_up: &PartnerEvent, webhook: &Webhook) -> Result<bool, OnboardingError> {
+        let begin = self.keeper.now().minus_ms(STOPS_AFTER_MS);
+        let is_taken = |made: &Try| made.error.is_none() && made.at_ms > begin;
+        let mut earliest = given_up.tries.first().map_or(self.keeper.now(), |made| made.at_ms);
+        let mut before = None::<String>;
+        loop {
+            let name = given_up.account.as_str();
+            let page = Named { name, before: before.as_deref(), limit: LOOKED_BACK };
+            let events = named::<PartnerEvent>(&*self.keeper.store, page).await?;
+            let tries = || events.iter().flat_map(|event| &event.value.tries);
+            if tries().any(is_taken) {
+                return Ok(false);
+            }
+            earliest = tries().map(|made| made.at_ms).min().unwrap_or(earliest).min(earliest);
+            match events.last() {
+                Some(last) if last.value.at_ms > begin => before = Some(last.value.id.clone()),
+                _ => break,
+            }
+        }
+        let begun = webhook.events.since_ms.unwrap_or(earliest).max(earliest);
+        Ok(begun <= begin)
     }
 
     /// Sends nothing to a webhook any more, which its owner is told by mail.

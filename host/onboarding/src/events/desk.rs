@@ -114,7 +114,7 @@ impl Events {
                     let message = "events are sent to this webhook already";
                     return Err(OnboardingError::out_of_step("EVENTS_NOT_STOPPED", message));
                 }
-                kept.value.events.failing_since_ms = None;
+                kept.value.events.since_ms = Some(keeper.now());
                 let mut change = Change::default();
                 let detail = json!({"url": kept.value.url});
                 change.audit.push(keeper.audit_entry(by, "webhook.events_enabled", account, detail));

@@ -14,6 +14,8 @@ use crate::events::*;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::signing_keys::Webhook;
+use intent_gateway_domain::store::load;
 use intent_gateway_testing::webhook::Posted;
 
 const HOOK: &str = "https://coolcar.example/hook";
@@ -226,6 +228,20 @@ fn a_success_makes_the_days_of_failure_count_anew() {
         assert_eq!(world.posted().len(), 1);
     }
     assert!(world.mails().is_empty());
+}
+
+#[test]
+fn a_webhook_that_takes_and_refuses_by_turns_has_its_record_left_alone() {
+    let world = World::new();
+    let (account, _) = world.listening();
+    let before = block_on(load::<Webhook>(&*world.store, account.as_str())).expect("readable").expect("kept");
+    for status in [500, 204, 500, 204] {
+        world.send_test(&account);
+        world.outside.webhook.answer([Some(status)]);
+        assert_eq!(world.posted().len(), 1);
+    }
+    let after = block_on(load::<Webhook>(&*world.store, account.as_str())).expect("readable").expect("kept");
+    assert_eq!(after.revision, before.revision, "all gateways follow that record");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::undo::Changed;
 use crate::{FRESH_SIGN_IN_MS, OnboardingError, Requester, Session, UNDO_TTL_MS};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::mail::Mail;
+use intent_gateway_domain::signing_keys::{EventSending, Webhook};
 
 const HOOK: &str = "https://coolcar.example/hook";
 
@@ -179,8 +180,11 @@ fn a_webhook_is_moved_back() {
     let code = world.undo_code();
     world.pass_ms(1_000);
     block_on(world.onboarding.webhooks.rotate_key(&account, false, &by)).expect("rotated");
+    block_on(world.onboarding.webhooks.rotate_event_secret(&account, false, &by)).expect("rotated");
     assert_eq!(world.undo(&account, &code).expect("undone").what, "webhook");
-    assert_eq!(block_on(world.onboarding.webhooks.get(&account)).expect("there"), first);
+    let mut back = block_on(world.onboarding.webhooks.get(&account)).expect("there");
+    assert_eq!(back.events.since_ms.take(), Some(world.now()), "sending begins anew");
+    assert_eq!(back, Webhook { events: EventSending { since_ms: None, ..first.events.clone() }, ..first });
 }
 
 #[test]

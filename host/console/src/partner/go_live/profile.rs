@@ -14,7 +14,7 @@ use crate::frame::{Frame, lead_to, show_with};
 use crate::notices::with_notice;
 use crate::partner::{own, take, take_refusal};
 use crate::view::{Ident, Moment};
-use crate::visitor::{Business, Fields, Sent, SentFile, Visitor};
+use crate::visitor::{Business, Fields, Sent, SentWithFile, Visitor};
 
 const ADDRESS: &str = "/dashboard/go-live/profile";
 
@@ -189,11 +189,11 @@ pub(super) async fn save_profile(Sent(Business(visitor), fields): Sent<Business>
 
 /// A document for the review. The gateway looks whether the file is what it is said to be.
 pub(super) async fn add_document(
-    SentFile { visitor: Business(visitor), fields, file }: SentFile<Business>,
+    SentWithFile { visitor: Business(visitor), fields, file }: SentWithFile<Business>,
 ) -> Result<Response, Failed> {
     let Some(file) = file else { return Err(Failed::Form(StatusCode::UNPROCESSABLE_ENTITY)) };
     let media_type = file.media_type.as_deref().and_then(|given| HeaderValue::from_str(given).ok());
-    let parts = [("kind", fields.text("kind")), ("name", file.file_name.as_deref().unwrap_or_default())];
+    let parts = [("kind", fields.text("kind")), ("name", file.name.as_str())];
     let address = with_query(&format!("{}/documents", own(&visitor, "accounts")), &parts);
     let media_type = media_type.unwrap_or(NO_MEDIA_TYPE);
     let sent = visitor.api.send_file::<DocumentBody>(Method::POST, &address, media_type, file.content).await;
