@@ -415,6 +415,14 @@ impl From<SwitchOn> for SwitchedOn {
     }
 }
 
+/// How many connections there are.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ConnectionCounts {
+    /// By state, those of none included.
+    #[schema(value_type = HashMap<String, u64>)]
+    pub states: BTreeMap<String, u64>,
+}
+
 /// Connections in order of their accounts.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ConnectionList {

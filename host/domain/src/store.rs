@@ -457,6 +457,9 @@ pub trait Store: Send + Sync {
     /// Records from the greatest key down.
     fn newest<'a>(&'a self, kind: Kind, newest: Newest<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
 
+    /// How many records of a kind have each status; those without one under none. Reads no record.
+    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<(Option<String>, u64)>, StoreError>>;
+
     /// Records of one name, from the greatest key down.
     fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
 

@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 113] = [
+pub const ROUTES: [(&str, Method, Scope); 114] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -28,6 +28,7 @@ pub const ROUTES: [(&str, Method, Scope); 113] = [
     ("/api/v1/admin/audit", Method::GET, Watch),
     ("/api/v1/admin/audit/verify", Method::GET, Watch),
     ("/api/v1/admin/connections", Method::GET, Watch),
+    ("/api/v1/admin/connections/summary", Method::GET, Watch),
     ("/api/v1/admin/contracts", Method::GET, Watch),
     ("/api/v1/admin/contracts", Method::POST, Ship),
     // It runs a component, and names receipts and partners.

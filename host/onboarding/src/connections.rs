@@ -24,7 +24,7 @@ use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, List, Versioned, load, page};
+use intent_gateway_domain::store::{Change, List, Record as _, Versioned, load, page};
 
 /// A connection that was switched on.
 #[derive(Clone, Debug)]
@@ -226,6 +226,20 @@ impl Connections {
     /// [`OnboardingError::Store`].
     pub async fn list(&self, list: List<'_>) -> Result<Vec<Connection>, OnboardingError> {
         Ok(page::<Connection>(&*self.keeper.store, list).await?.into_iter().map(|kept| kept.value).collect())
+    }
+
+    /// How many connections are in each state, those of none included.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn count(&self) -> Result<BTreeMap<&'static str, u64>, OnboardingError> {
+        let mut counts: BTreeMap<_, _> = ConnectionState::ALL.iter().map(|state| (state.as_str(), 0)).collect();
+        for (state, count) in self.keeper.store.count(Connection::KIND).await? {
+            if let Some(place) = state.and_then(|state| counts.get_mut(state.as_str())) {
+                *place = count;
+            }
+        }
+        Ok(counts)
     }
 
     /// Switches a connection on: from then on, requests of users are routed to it.

@@ -261,6 +261,11 @@ impl Store for SqlStore {
         .boxed()
     }
 
+    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<(Option<String>, u64)>, StoreError>> {
+        let counted = |row: &Row| Ok((row.optional_text(0)?, row.number(1)?));
+        self.rows(tables::of(kind).counts, Vec::new(), counted).boxed()
+    }
+
     fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
         async move {
             let Named { name, before, limit } = named;

@@ -20,6 +20,7 @@ pub(crate) struct Statements {
     pub(crate) page_of_status: &'static str,
     pub(crate) newest: &'static str,
     pub(crate) newest_of_status: &'static str,
+    pub(crate) counts: &'static str,
     pub(crate) named: &'static str,
     pub(crate) changed: &'static str,
     pub(crate) insert: &'static str,
@@ -52,6 +53,7 @@ macro_rules! statements {
                 $table,
                 " WHERE status = $3 AND key < $1 ORDER BY key DESC LIMIT $2"
             ),
+            counts: concat!("SELECT status, COUNT(*) FROM ", $table, " GROUP BY status ORDER BY status"),
             named: concat!(
                 "SELECT kept.key, revision, lookup, status, body FROM record_names AS names JOIN ",
                 $table,
@@ -297,8 +299,8 @@ mod tests {
     fn each_kind_has_its_own_table() {
         for kind in Kind::ALL {
             let Statements { by_key, by_lookup, page, page_of_status, newest, .. } = of(kind);
-            let Statements { newest_of_status, named, changed, insert, update, delete, .. } = of(kind);
-            let lists = [page, page_of_status, newest, newest_of_status, named, changed];
+            let Statements { newest_of_status, counts, named, changed, insert, update, delete, .. } = of(kind);
+            let lists = [page, page_of_status, newest, newest_of_status, counts, named, changed];
             for sql in lists.into_iter().chain([by_key, by_lookup, insert, update, delete]) {
                 assert!(sql.contains(&format!(" {} ", kind.name())), "{sql}");
             }

@@ -347,6 +347,18 @@ impl Store for MemoryStore {
         })
     }
 
+    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<(Option<String>, u64)>, StoreError>> {
+        self.read(|kept| {
+            let mut counts: BTreeMap<Option<String>, u64> = BTreeMap::new();
+            for ((other, _), document) in &kept.records {
+                if *other == kind {
+                    *counts.entry(document.status.clone()).or_default() += 1;
+                }
+            }
+            Ok(counts.into_iter().collect())
+        })
+    }
+
     fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
         self.read(|kept| {
             let Named { name, before, limit } = named;

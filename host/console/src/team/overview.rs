@@ -6,7 +6,7 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::response::Response;
 use intent_gateway_api::approvals::ApprovalList;
-use intent_gateway_api::connection::{ConnectionBody, ConnectionList};
+use intent_gateway_api::connection::ConnectionCounts;
 use intent_gateway_api::contracts::{IntentStatus, IntentStatuses, LoadedVersions, MissingVersion};
 use intent_gateway_api::gateways::{GatewayBody, GatewayList};
 use intent_gateway_api::review::{ReviewList, ReviewSummary};
@@ -40,10 +40,9 @@ struct OverviewMoves {
     reviews: Option<Vec<ReviewSummary>>,
     has_more_reviews: bool,
     approvals: usize,
-    quarantined: Vec<ConnectionBody>,
     missing: Vec<MissingVersion>,
     intents: Vec<IntentStatus>,
-    states: BTreeMap<&'static str, usize>,
+    states: BTreeMap<String, u64>,
     gateways: Vec<GatewayBody>,
 }
 
@@ -53,7 +52,7 @@ impl OverviewMoves {
     /// The answer in one line.
     fn lead(&self) -> String {
         let reviews = self.reviews.as_ref().map_or(0, Vec::len);
-        let waiting = reviews + self.approvals + self.quarantined.len() + self.missing.len();
+        let waiting = reviews + self.approvals + self.missing.len();
         match (waiting, self.has_more_reviews) {
             (0, _) => "Nothing waits for the team.".to_owned(),
             (1, _) => "One thing waits for the team.".to_owned(),
@@ -97,27 +96,23 @@ pub(super) async fn follow_overview(follower: Follower<Team>) -> Result<Response
 
 async fn overview_moves(visitor: &Visitor) -> Result<OverviewMoves, Failed> {
     let api = &visitor.api;
-    // The page of reviews has those beyond ten, the page of partners the connections beyond 500.
-    let (reviews, approvals, connections, loaded, statuses, gateways) = tokio::try_join!(
+    // The page of reviews has those beyond ten.
+    let (reviews, approvals, counts, loaded, statuses, gateways) = tokio::try_join!(
         api.get_if_allowed::<ReviewList>("/api/v1/admin/reviews?status=open&limit=10"),
         api.get_if_allowed::<ApprovalList>("/api/v1/admin/approvals"),
-        api.get_if_allowed::<ConnectionList>("/api/v1/admin/connections?limit=500"),
+        api.get_if_allowed::<ConnectionCounts>("/api/v1/admin/connections/summary"),
         api.get_if_allowed::<LoadedVersions>("/api/v1/admin/contracts"),
         api.get_if_allowed::<IntentStatuses>("/api/v1/admin/contracts/status"),
         api.get_if_allowed::<GatewayList>("/api/v1/admin/gateways"),
     )?;
-    let mut states = BTreeMap::new();
-    let connections = connections.map(|list| list.connections).unwrap_or_default();
-    for connection in &connections {
-        *states.entry(connection.state.as_str()).or_default() += 1;
-    }
+    let mut states = counts.map(|counts| counts.states).unwrap_or_default();
+    states.retain(|_, count| *count > 0);
     let has_more_reviews = reviews.as_ref().is_some_and(|list| list.next.is_some());
     let reviews = reviews.map(|list| list.reviews);
     Ok(OverviewMoves {
         reviews,
         has_more_reviews,
         approvals: approvals.map_or(0, |list| list.approvals.len()),
-        quarantined: connections.into_iter().filter(|connection| !connection.quarantine.is_empty()).collect(),
         missing: loaded.map(|loaded| loaded.missing).unwrap_or_default(),
         intents: statuses.map(|statuses| statuses.intents).unwrap_or_default(),
         states,

@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::connection::{
-    ConnectionBody, ConnectionList, ProbeAnswer, ReasonRequest, SwitchedOn, TestReport, TestRequest,
+    ConnectionBody, ConnectionCounts, ConnectionList, ProbeAnswer, ReasonRequest, SwitchedOn, TestReport, TestRequest,
 };
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::violations::code;
@@ -50,6 +50,18 @@ pub(super) async fn list_connections(
     let bytes = connections.len() * CONNECTION_BYTES;
     let body = ConnectionList { connections: connections.into_iter().map(ConnectionBody::from).collect(), next };
     wire::json(StatusCode::OK, &body, bytes)
+}
+
+/// Counts the connections by state.
+#[utoipa::path(
+    get, path = "/api/v1/admin/connections/summary", tag = "admin",
+    security(("bearer" = ["admin"])),
+    responses((status = 200, description = "How many are in each state", body = ConnectionCounts))
+)]
+pub(super) async fn count_connections(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let counts = app.onboarding.connections.count().await?;
+    let states = counts.into_iter().map(|(state, count)| (state.to_owned(), count)).collect();
+    wire::json(StatusCode::OK, &ConnectionCounts { states }, wire::SMALL_BYTES)
 }
 
 /// Shows a partner's connection.

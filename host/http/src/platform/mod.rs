@@ -47,6 +47,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reviews::decide_review))
         .routes(routes!(documents::read))
         .routes(routes!(connections::list_connections))
+        .routes(routes!(connections::count_connections))
         .routes(routes!(connections::show_connection))
         .routes(routes!(connections::probe))
         .routes(routes!(connections::test))

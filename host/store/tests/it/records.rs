@@ -222,6 +222,9 @@ async fn lists_are_ordered_by_bytes_filtered_and_paged(place: impl Place) {
     assert_eq!(list(Some("sandbox"), Some("B"), 1).await, ["a"]);
     assert_eq!(list(Some("suspended"), None, 100).await, [""; 0]);
     assert_eq!(list(None, None, 0).await, [""; 0]);
+    let count = |status: &str, count| (Some(status.to_owned()), count);
+    assert_eq!(store.count(kind).await.unwrap(), [count("live", 5), count("sandbox", 4)]);
+    assert_eq!(store.count(Kind::Reviews).await.unwrap(), []);
     let newest = async |status, before, limit| {
         let found = store.newest(kind, Newest { status, before, limit }).await.expect("it lists");
         found.into_iter().map(|document| document.key).collect::<Vec<_>>()

@@ -173,6 +173,8 @@ async fn a_business_goes_from_nothing_to_live_and_out_again() {
     go_live(&partner).await;
     assert_eq!(partner.get("accounts/*").await.json()["next"], json!([]));
     assert_eq!(partner.get("connection/*").await.json()["tests"][INTENT]["passed"], true);
+    let counts = team_get(&gateway, "/api/v1/admin/connections/summary").await;
+    assert_eq!(counts["states"], json!({"live": 1, "probe_failed": 0, "sandbox": 0, "suspended": 0}));
     let listed = team_get(&gateway, "/api/v1/admin/connections?status=live").await;
     assert_eq!(listed["connections"][0]["account_id"], partner.id.as_str());
 
