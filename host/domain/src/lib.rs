@@ -77,3 +77,4 @@ pub mod vault;
 pub mod versions;
 pub mod violations;
 pub mod web_session;
+pub mod webhook_post;

@@ -397,6 +397,14 @@ pub struct Changed<'a> {
 /// A record with the number of its latest change. Later changes, of whatever record, have greater numbers.
 pub type ChangedDocument = (u64, Document);
 
+/// How many records have a status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusCount {
+    /// None of those that have no status.
+    pub status: Option<String>,
+    pub count: u64,
+}
+
 /// The store could not do it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -457,8 +465,8 @@ pub trait Store: Send + Sync {
     /// Records from the greatest key down.
     fn newest<'a>(&'a self, kind: Kind, newest: Newest<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
 
-    /// How many records of a kind have each status; those without one under none. Reads no record.
-    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<(Option<String>, u64)>, StoreError>>;
+    /// How many records of a kind have each status. Reads no record.
+    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<StatusCount>, StoreError>>;
 
     /// Records of one name, from the greatest key down.
     fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;

@@ -29,10 +29,10 @@ use intent_gateway_domain::web_session::forget_sessions;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
-use intent_gateway_onboarding::events::{Courier, StatementNews, forget_events};
+use intent_gateway_onboarding::events::forget_events;
 use intent_gateway_onboarding::{
-    Accounts, DeliveredResults, GoLiveTests, LivePartners, LookedThrough, Postman, Probes, Services, StrikeDesk,
-    StrikeWatch, UnreportedOrders,
+    Accounts, DeliveredResults, GoLiveTests, LivePartners, LookedThrough, Probes, Services, StrikeDesk, StrikeWatch,
+    UnreportedOrders,
 };
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::pace::Pace;
@@ -52,14 +52,11 @@ use crate::contracts::{self, Sources};
 use crate::disk::{self, DiskWatch, Thinner};
 use crate::fleet::{Duties, Membership};
 use crate::health::{self, Changes, HealthJournal};
+use crate::messages;
 use crate::readiness::{ReadinessWatch, TaskRounds};
 
-/// How often the store is asked for mail that is due.
-const MAIL_POLL: Duration = Duration::from_millis(500);
 /// How often the store is asked for events that are due. The store is asked for one page, and most times finds nothing.
 const EVENTS_POLL: Duration = Duration::from_millis(500);
-/// Partners whose events are sent at once.
-const EVENT_TURNS_MAX: usize = 32;
 /// How often it is looked whether statements are ready.
 const STATEMENTS_POLL: Duration = Duration::from_secs(3_600);
 /// How often live connections are looked through for probes that are due.
@@ -100,7 +97,7 @@ const THINNING_DUE: Duration = Duration::from_secs(24 * 3_600);
 /// What following a whole chain may take.
 const CHECK_MAX: Duration = Duration::from_secs(3_600);
 /// Pause after the store has failed.
-const STORE_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What there is to do, and what it is done with.
 pub(crate) struct Work {
@@ -266,13 +263,17 @@ impl Background {
             contracts::look_at_sources(sources.clone(), rounds)
         });
         let postman = onboarding.postman;
-        tasks.spawn("mail", MAIL_DUE, move |rounds| deliver(postman.clone(), rounds));
+        tasks.spawn("mail", MAIL_DUE, move |rounds| messages::send_mail(postman.clone(), rounds));
         let (courier, turns) = (onboarding.courier, Arc::new(Mutex::new(JoinSet::new())));
         let work = DutyWork { duty: Duty::Events, every: EVENTS_POLL, due: MAIL_DUE };
-        tasks.spawn_duty("events", &duties, work, move |rounds| send_events(courier.clone(), turns.clone(), rounds));
+        tasks.spawn_duty("events", &duties, work, move |rounds| {
+            messages::send_events(courier.clone(), turns.clone(), rounds)
+        });
         let statements = onboarding.statements;
         let work = DutyWork { duty: Duty::Statements, every: STATEMENTS_POLL, due: HOURLY_DUE };
-        tasks.spawn_duty("statements", &duties, work, move |rounds| tell_of_statements(statements.clone(), rounds));
+        tasks.spawn_duty("statements", &duties, work, move |rounds| {
+            messages::tell_of_statements(statements.clone(), rounds)
+        });
         let (live, tests) = (onboarding.live, onboarding.tests);
         let work = DutyWork { duty: Duty::ConnectionEnds, every: ENDS_POLL, due: ROUTING_DUE };
         tasks
@@ -595,43 +596,6 @@ async fn exchange_back_offs(sharing: SharedParts, clock: Arc<dyn Clock>, rounds:
                 }
             }
         }
-    }
-}
-
-async fn deliver(postman: Arc<Postman>, rounds: TaskRounds) {
-    loop {
-        let delivered = postman.deliver().await;
-        rounds.note_result(&delivered);
-        match delivered {
-            Ok(0) => tokio::time::sleep(MAIL_POLL).await,
-            Ok(_) => {}
-            Err(error) => {
-                tracing::error!(error = %chain(&error), "mail could not be read from the store");
-                tokio::time::sleep(STORE_PAUSE).await;
-            }
-        }
-    }
-}
-
-/// Begins the turns of partners that have events due, and does not wait for them: a slow webhook holds up its own alone.
-async fn send_events(courier: Arc<Courier>, turns: Arc<Mutex<JoinSet<()>>>, rounds: TaskRounds) {
-    let mut under_way = turns.lock().await;
-    while under_way.try_join_next().is_some() {}
-    let taken = courier.take_turns(EVENT_TURNS_MAX.saturating_sub(under_way.len())).await;
-    rounds.note_result(&taken);
-    match taken {
-        Ok(turns) => turns.into_iter().for_each(|turn| drop(under_way.spawn(turn.run()))),
-        Err(error) => tracing::error!(error = %chain(&error), "events could not be read from the store"),
-    }
-}
-
-async fn tell_of_statements(statements: Arc<StatementNews>, rounds: TaskRounds) {
-    let told = statements.tell().await;
-    rounds.note_result(&told);
-    match told {
-        Ok(0) => {}
-        Ok(told) => tracing::info!(told, "partners were told of their statements"),
-        Err(error) => tracing::error!(error = %chain(&error), "partners could not be told of their statements"),
     }
 }
 

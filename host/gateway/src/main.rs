@@ -15,6 +15,7 @@ mod health;
 mod issuer_client;
 mod issuer_keys;
 mod linking;
+mod messages;
 mod open_files;
 mod progress;
 mod readiness;

@@ -12,10 +12,11 @@ use super::{
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::golive::GoLiveCheck;
-use intent_gateway_domain::ports::{Contracts, Journal, Mailer, PageFetch, PartnerProbe, WebhookPost};
+use intent_gateway_domain::ports::{Contracts, Journal, Mailer, PageFetch, PartnerProbe};
 use intent_gateway_domain::signing_keys::SigningKeys;
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::vault::Vault;
+use intent_gateway_domain::webhook_post::WebhookPost;
 
 /// The ports of all services together.
 pub struct Ports {

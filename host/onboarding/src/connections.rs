@@ -24,7 +24,7 @@ use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, List, Record as _, Versioned, load, page};
+use intent_gateway_domain::store::{Change, List, Record as _, StatusCount, Versioned, load, page};
 
 /// A connection that was switched on.
 #[derive(Clone, Debug)]
@@ -234,8 +234,8 @@ impl Connections {
     /// [`OnboardingError::Store`].
     pub async fn count(&self) -> Result<BTreeMap<&'static str, u64>, OnboardingError> {
         let mut counts: BTreeMap<_, _> = ConnectionState::ALL.iter().map(|state| (state.as_str(), 0)).collect();
-        for (state, count) in self.keeper.store.count(Connection::KIND).await? {
-            if let Some(place) = state.and_then(|state| counts.get_mut(state.as_str())) {
+        for StatusCount { status, count } in self.keeper.store.count(Connection::KIND).await? {
+            if let Some(place) = status.and_then(|state| counts.get_mut(state.as_str())) {
                 *place = count;
             }
         }
@@ -267,7 +267,7 @@ impl Connections {
                 ));
                 let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
                 let text = notices::live(&owner.business_name, routed.iter().cloned());
-                let event = kept.value.changed(routed.iter().cloned(), None);
+                let event = EventData::connection_changed(&kept.value, routed.iter().cloned(), None);
                 self.keeper.tell(&owner, Word { subject: "Your connection is live", text, event }, &mut change)?;
                 Ok(Proposal::new(change, SwitchOn { connection: kept.value, routed }))
             })
@@ -334,7 +334,7 @@ impl Connections {
                 ));
                 let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
                 let text = notices::lifted(&owner.business_name, &reason);
-                let event = kept.value.changed(std::iter::empty(), Some(reason.clone()));
+                let event = EventData::connection_changed(&kept.value, std::iter::empty(), Some(reason.clone()));
                 let word = Word { subject: "The suspension of your connection was lifted", text, event };
                 self.keeper.tell(&owner, word, &mut change)?;
                 Ok(Proposal::new(change, kept.value))
@@ -342,13 +342,6 @@ impl Connections {
             .await?;
         self.live.apply_change().await;
         Ok(done)
-    }
-}
-
-impl Connection {
-    /// That it is in the state that it has now.
-    fn changed(&self, intents: impl Iterator<Item = IntentId>, reason: Option<String>) -> EventData {
-        EventData::ConnectionChanged { state: self.state.as_str().to_owned(), intents: intents.collect(), reason }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::records::{Account, Credentials, KeptSecret};
 use intent_gateway_domain::signing_keys::VALID_AT_ONCE_MAX;
 
-use super::events::expiring;
+use super::events::EventData;
 use super::keeper::RecordKeeper;
 use super::sessions::Requester;
 use super::undo::{Changed, Telling};
@@ -119,7 +119,7 @@ impl SandboxCredentials {
                 let telling = Telling { what: Changed::ClientSecret, text, at, by, base_url: &self.base_url };
                 self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
                 if !at_once {
-                    self.keeper.queue_event(account, expiring("client_secret", until), &mut change)?;
+                    self.keeper.queue_event(account, EventData::key_expiring("client_secret", until), &mut change)?;
                 }
                 change.put(&owner);
                 let detail = json!({"previous_until_ms": until, "at_once": at_once});

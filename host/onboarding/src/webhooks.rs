@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::credentials::{ROTATION_OVERLAP_MS, SECRET_BYTES, check_room};
-use super::events::{EventData, Word, expiring, write_secret};
+use super::events::{EventData, Word, write_secret};
 use super::keeper::RecordKeeper;
 use super::records::Account;
 use super::sessions::Requester;
@@ -178,7 +178,7 @@ impl Webhooks {
             let overlap = previous_until_ms.filter(|until| *until > now);
             let text = notices::event_secret_rotated(&owner.business_name, overlap);
             let event = match overlap {
-                Some(until) => expiring("webhook_event_secret", until),
+                Some(until) => EventData::key_expiring("webhook_event_secret", until),
                 None => EventData::AccountChanged { what: "webhook_event_secret".to_owned() },
             };
             let word = Word { subject: "The secret of your webhook's events was replaced", text, event };
@@ -224,7 +224,11 @@ impl Webhooks {
         self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
         let expires_at = issued.webhook.keys.get(1).and_then(|key| key.not_after_ms);
         if let Some(until) = expires_at {
-            self.keeper.queue_event(&owner.value.id, expiring("webhook_signing_key", until), &mut change)?;
+            self.keeper.queue_event(
+                &owner.value.id,
+                EventData::key_expiring("webhook_signing_key", until),
+                &mut change,
+            )?;
         }
         change.put(&owner);
         Ok(Proposal::new(change, issued))

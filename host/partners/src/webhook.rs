@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Full};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::{WEBHOOK_ANSWER_MAX_BYTES, WEBHOOK_EXCERPT_MAX_CHARS, WEBHOOK_TIMEOUT};
 use intent_gateway_domain::partner_error::{clean, protocol};
-use intent_gateway_domain::ports::{WebhookAnswer, WebhookPost, WebhookRequest};
+use intent_gateway_domain::webhook_post::{WebhookAnswer, WebhookPost, WebhookRequest};
 
 use crate::client::PartnerClient;
 use crate::connections::ReceivedBody;

@@ -12,7 +12,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::growth::ReceiptBounds;
 use intent_gateway_domain::store::{
     Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, Newest,
-    OutgoingMail, Store, StoreError, Write,
+    OutgoingMail, StatusCount, Store, StoreError, Write,
 };
 use intent_gateway_domain::vault::Vault;
 
@@ -261,8 +261,8 @@ impl Store for SqlStore {
         .boxed()
     }
 
-    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<(Option<String>, u64)>, StoreError>> {
-        let counted = |row: &Row| Ok((row.optional_text(0)?, row.number(1)?));
+    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<StatusCount>, StoreError>> {
+        let counted = |row: &Row| Ok(StatusCount { status: row.optional_text(0)?, count: row.number(1)? });
         self.rows(tables::of(kind).counts, Vec::new(), counted).boxed()
     }
 

@@ -14,7 +14,7 @@ use intent_gateway_domain::chain::{ChainCheck, ChainKeys};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
     Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, Newest,
-    OutgoingMail, Store, StoreError, Write,
+    OutgoingMail, StatusCount, Store, StoreError, Write,
 };
 
 /// Rows of one answer, whatever the caller asks for.
@@ -347,7 +347,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<(Option<String>, u64)>, StoreError>> {
+    fn count(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<StatusCount>, StoreError>> {
         self.read(|kept| {
             let mut counts: BTreeMap<Option<String>, u64> = BTreeMap::new();
             for ((other, _), document) in &kept.records {
@@ -355,7 +355,7 @@ impl Store for MemoryStore {
                     *counts.entry(document.status.clone()).or_default() += 1;
                 }
             }
-            Ok(counts.into_iter().collect())
+            Ok(counts.into_iter().map(|(status, count)| StatusCount { status, count }).collect())
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::ports::{WebhookAnswer, WebhookPost, WebhookRequest};
+use intent_gateway_domain::webhook_post::{WebhookAnswer, WebhookPost, WebhookRequest};
 
 /// What was posted.
 #[derive(Clone, Debug, PartialEq, Eq)]

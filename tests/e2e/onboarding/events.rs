@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use test_servers::webhooks::{ReceivedEvent, Verifier, WebhookReceiver, received};
+use test_servers::webhooks::{ReceivedEvent, Verifier, WebhookReceiver, read_events};
 
 use super::{Business, Platform, stores};
 use crate::harness::eventually;
@@ -27,7 +27,7 @@ impl Platform {
     }
 
     /// Waits until no event waits; what the account lists then.
-    async fn settled(&self, business: &Business) -> Vec<Value> {
+    async fn wait_until_settled(&self, business: &Business) -> Vec<Value> {
         eventually("events are still on their way", &self.gateway, async || {
             let events = self.events(business).await;
             events.iter().all(|event| event["state"] != "waiting").then_some(events)
@@ -41,7 +41,7 @@ fn webhook(business: &Business) -> String {
 }
 
 /// Each event that was taken, once, with its type.
-fn taken(events: &[ReceivedEvent]) -> BTreeMap<String, String> {
+fn find_taken(events: &[ReceivedEvent]) -> BTreeMap<String, String> {
     let taken = events.iter().filter(|event| event.refused.is_none());
     taken.map(|event| (event.id.clone(), event.kind().to_owned())).collect()
 }
@@ -54,7 +54,7 @@ async fn both_libraries_verify_what_happens_to_a_partner() {
         let python = WebhookReceiver::start(Verifier::Python, folder.path(), None).expect("the webhook starts");
         let ready = platform.ready("asha@coolcar.example").await;
         let business = &ready.business;
-        let unsent = platform.settled(business).await;
+        let unsent = platform.wait_until_settled(business).await;
         assert!(unsent.iter().all(|event| event["state"] == "unsent" && event["tries"] == json!([])), "{unsent:?}");
         let first = platform.listen(business, &python).await;
 
@@ -78,8 +78,8 @@ async fn both_libraries_verify_what_happens_to_a_partner() {
             format!("{}/events/{}/replay", business.path("accounts"), review["event_id"].as_str().expect("named"));
         let replayed = platform.post(&replay, &business.token, json!({})).await;
         assert_eq!((replayed.status, &replayed.body["state"]), (202, &json!("waiting")), "{}", replayed.body);
-        let listed = platform.settled(business).await;
-        let told = taken(&python.events().expect("readable"));
+        let listed = platform.wait_until_settled(business).await;
+        let told = find_taken(&python.events().expect("readable"));
         let is_delivered = |event: &&Value| event["state"] == "delivered";
         let delivered: BTreeSet<&str> =
             listed.iter().filter(is_delivered).filter_map(|event| event["event_id"].as_str()).collect();
@@ -103,11 +103,11 @@ async fn both_libraries_verify_what_happens_to_a_partner() {
             let replay = format!("{}/events/{id}/replay", business.path("accounts"));
             assert_eq!(platform.post(&replay, &business.token, json!({})).await.status, 202, "{event}");
         }
-        let listed = platform.settled(business).await;
+        let listed = platform.wait_until_settled(business).await;
         assert!(listed.iter().all(|event| event["state"] == "delivered"), "{name}: {listed:?}");
         let told = node.events().expect("readable");
         assert!(told.iter().all(|event| event.refused.is_none()), "{name}: {told:?}");
-        assert_eq!(taken(&told).len(), listed.len(), "{name}");
+        assert_eq!(find_taken(&told).len(), listed.len(), "{name}");
         for event in &told {
             let id = json!(event.id);
             let listed = listed.iter().find(|listed| listed["event_id"] == id).expect("listed");
@@ -153,7 +153,7 @@ async fn no_event_is_lost_with_a_gateway_that_is_killed() {
     platform = Platform { gateway: platform.gateway.revive(), ..platform };
     let missing = format!("not all of {} acknowledged events came", acknowledged.len());
     eventually(&missing, &platform.gateway, async || {
-        let told = taken(&received(folder.path()).expect("readable"));
+        let told = find_taken(&read_events(folder.path()).expect("readable"));
         acknowledged.iter().all(|id| told.contains_key(id.as_str().unwrap_or_default())).then_some(())
     })
     .await;

@@ -93,7 +93,7 @@ impl WebhookReceiver {
     /// # Errors
     /// When the file cannot be read.
     pub fn events(&self) -> std::io::Result<Vec<ReceivedEvent>> {
-        received(&self.folder)
+        read_events(&self.folder)
     }
 }
 
@@ -101,7 +101,7 @@ impl WebhookReceiver {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn received(folder: &Path) -> std::io::Result<Vec<ReceivedEvent>> {
+pub fn read_events(folder: &Path) -> std::io::Result<Vec<ReceivedEvent>> {
     let text = match std::fs::read_to_string(folder.join("events.jsonl")) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),

@@ -18,12 +18,12 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::ports::{WebhookAnswer, WebhookPost, WebhookRequest};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, StoppedEvents, Webhook, event_secret_context};
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Named, Pages, Record as _, Versioned, load, named};
 use intent_gateway_domain::telemetry;
+use intent_gateway_domain::webhook_post::{WebhookAnswer, WebhookPost, WebhookRequest};
 
 /// Pauses before the second try and those after it, milliseconds: a day in all.
 const PAUSES_MS: [u64; 8] = {

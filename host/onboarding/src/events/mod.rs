@@ -14,7 +14,7 @@
 //! goes untold, whatever breaks. A webhook may get an event twice, never without its `webhook-id`.
 //!
 //! Not here: the webhook's address and its secrets ([`Webhooks`](crate::Webhooks)), and the post itself (port
-//! [`WebhookPost`](intent_gateway_domain::ports::WebhookPost)).
+//! [`WebhookPost`](intent_gateway_domain::webhook_post::WebhookPost)).
 
 mod courier;
 mod desk;
@@ -34,19 +34,12 @@ pub use told::{EventConfirmation, EventData, EventFailure, EventOrder, EventStri
 use super::OnboardingError;
 use super::keeper::RecordKeeper;
 use super::records::Account;
-use super::text::rfc3339;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::{Change, Versioned};
 use intent_gateway_domain::vault::{hex, random};
 
 /// Random bytes of an event's identifier.
 const EVENT_ID_BYTES: usize = 8;
-
-/// That a secret which was replaced ends.
-pub(crate) fn expiring(key: &str, until: Timestamp) -> EventData {
-    EventData::KeyExpiring { key: key.to_owned(), expires_at: rfc3339(until) }
-}
 
 /// What a partner is told, by mail and as an event.
 pub(crate) struct Word<'a> {

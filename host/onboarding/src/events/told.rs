@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::confirmations::Ending;
 use crate::descriptors::Drift;
 use crate::notices::{StrikeNotice, of_state, short};
+use crate::records::Connection;
 use crate::text::rfc3339;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::golive::{GoLiveReport, ItemState};
 use intent_gateway_domain::id::IntentId;
@@ -178,6 +180,21 @@ pub struct EventOrder {
 }
 
 impl EventData {
+    /// That a connection is in the state that it has now.
+    pub(crate) fn connection_changed(
+        connection: &Connection,
+        intents: impl Iterator<Item = IntentId>,
+        reason: Option<String>,
+    ) -> Self {
+        let state = connection.state.as_str().to_owned();
+        Self::ConnectionChanged { state, intents: intents.collect(), reason }
+    }
+
+    /// That a secret which was replaced ends.
+    pub(crate) fn key_expiring(key: &str, until: Timestamp) -> Self {
+        Self::KeyExpiring { key: key.to_owned(), expires_at: rfc3339(until) }
+    }
+
     pub(crate) fn probe_failed(failures: &[Violation]) -> Self {
         let told = |failure: &Violation| EventFailure { code: short(&failure.code), message: short(&failure.message) };
         Self::ProbeFailed { failures: failures.iter().take(LISTED_MAX).map(told).collect() }

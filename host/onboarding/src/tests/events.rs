@@ -28,10 +28,10 @@ const PAUSES_MS: [u64; 8] =
 
 impl World {
     /// An account whose webhook takes events; nothing is on its way.
-    fn listening(&self) -> (PartnerId, Secret) {
+    fn listen(&self) -> (PartnerId, Secret) {
         let account = self.account();
         let saved = block_on(self.onboarding.webhooks.set(&account, HOOK, &asked_by("partner"))).expect("saved");
-        self.posted();
+        self.send_due();
         self.mails();
         (account, saved.webhook_event_secret.expect("the first address brings a secret"))
     }
@@ -44,7 +44,7 @@ impl World {
         block_on(self.onboarding.events.get(account, id)).expect("there")
     }
 
-    fn told(&self, account: &PartnerId) -> Vec<String> {
+    fn list_kinds(&self, account: &PartnerId) -> Vec<String> {
         let events = block_on(self.onboarding.events.list(account, None, EVENTS_LISTED_MAX)).expect("listed");
         events.into_iter().map(|event| type_of(&event.body())).collect()
     }
@@ -54,7 +54,7 @@ impl World {
         let until = self.now().plus_ms(days * DAY_MS);
         self.outside.webhook.set_broken(true);
         while self.now() < until {
-            self.posted();
+            self.send_due();
             self.pass_ms(5 * MINUTE_MS);
         }
         self.outside.webhook.set_broken(false);
@@ -78,16 +78,16 @@ fn is_signed_by(posted: &Posted, secret: &Secret) -> bool {
 #[test]
 fn an_event_is_posted_once_signed_and_kept_with_its_try() {
     let world = World::new();
-    let (account, secret) = world.listening();
+    let (account, secret) = world.listen();
     assert!(!world.store.everything().contains(secret.expose()), "the secret is sealed");
     let event = world.send_test(&account);
-    let posted = world.posted();
+    let posted = world.send_due();
     let [post] = posted.as_slice() else { panic!("{posted:?}") };
     assert_eq!((post.url.as_str(), &post.id, post.timestamp), (HOOK, &event.id, START.as_ms() / 1_000));
     assert!(is_signed_by(post, &secret) && !is_signed_by(post, &Secret::new("whsec_AAAA")));
     let body: Value = serde_json::from_str(&post.body).expect("JSON");
     assert_eq!(body, json!({"type": "webhook.test", "timestamp": "2026-01-01T00:00:00Z", "data": {}}));
-    assert!(world.posted().is_empty(), "once");
+    assert!(world.send_due().is_empty(), "once");
     let kept = world.event(&account, &event.id);
     assert_eq!((kept.state, kept.next_at_ms, kept.tries.len()), (EventState::Delivered, None, 1));
     assert_eq!((kept.tries[0].status, kept.tries[0].error.as_deref()), (Some(204), None));
@@ -96,23 +96,23 @@ fn an_event_is_posted_once_signed_and_kept_with_its_try() {
 #[test]
 fn an_event_is_tried_for_a_day_under_one_id_and_then_given_up() {
     let world = World::new();
-    let (account, secret) = world.listening();
+    let (account, secret) = world.listen();
     let event = world.send_test(&account);
     world.outside.webhook.answer([None]);
-    let mut posted = world.posted();
+    let mut posted = world.send_due();
     for pause in PAUSES_MS {
         world.outside.webhook.answer([Some(500)]);
         world.pass_ms(pause - 1);
-        assert!(world.posted().is_empty(), "not before {pause} ms");
+        assert!(world.send_due().is_empty(), "not before {pause} ms");
         world.pass_ms(1);
-        posted.extend(world.posted());
+        posted.extend(world.send_due());
     }
     assert_eq!(posted.len(), PAUSES_MS.len() + 1);
     assert!(
         posted.iter().all(|post| post.id == event.id && post.body == posted[0].body && is_signed_by(post, &secret))
     );
     world.pass_ms(2 * DAY_MS);
-    assert!(world.posted().is_empty());
+    assert!(world.send_due().is_empty());
     let kept = world.event(&account, &event.id);
     assert_eq!((kept.state, kept.tries.len()), (EventState::Failed, posted.len()));
     assert!(kept.tries[0].error.as_ref().is_some_and(|error| error.contains("10000")), "{:?}", kept.tries[0]);
@@ -120,19 +120,19 @@ fn an_event_is_tried_for_a_day_under_one_id_and_then_given_up() {
     assert!((23 * 3_600..=25 * 3_600).contains(&day), "{day} s");
     // One event that fails does not end sending: the next one is sent.
     world.send_test(&account);
-    assert_eq!(world.posted().len(), 1);
+    assert_eq!(world.send_due().len(), 1);
 }
 
 #[test]
 fn a_failed_event_is_sent_again_when_its_owner_asks() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     let event = world.send_test(&account);
     let replay = || block_on(world.onboarding.events.replay(&account, &event.id, &actor("partner")));
     assert!(matches!(replay(), Err(OnboardingError::OutOfStep { code: "EVENT_WAITING", .. })));
-    world.posted();
+    world.send_due();
     assert_eq!(replay().expect("queued").state, EventState::Waiting);
-    let again = world.posted();
+    let again = world.send_due();
     assert_eq!((again.len(), &again[0].id), (1, &event.id));
     assert_eq!(world.event(&account, &event.id).tries.len(), 2);
     assert!(world.actions().contains(&"event.replayed".to_owned()));
@@ -146,22 +146,22 @@ fn a_failed_event_is_sent_again_when_its_owner_asks() {
 #[test]
 fn a_secret_that_was_replaced_signs_as_well_for_a_day_unless_it_ends_at_once() {
     let world = World::new();
-    let (account, first) = world.listening();
+    let (account, first) = world.listen();
     let rotate = |at_once| {
         let rotated = block_on(world.onboarding.webhooks.rotate_event_secret(&account, at_once, &asked_by("partner")));
         rotated.expect("rotated").webhook_event_secret.expect("a new one")
     };
     let second = rotate(false);
-    let posted = world.posted();
+    let posted = world.send_due();
     let [post] = posted.as_slice() else { panic!("{posted:?}") };
     assert_eq!(type_of(&post.body), "key.expiring");
     assert!(is_signed_by(post, &first) && is_signed_by(post, &second));
     world.pass_ms(ROTATION_OVERLAP_MS);
     world.send_test(&account);
-    let post = world.posted().remove(0);
+    let post = world.send_due().remove(0);
     assert!(!is_signed_by(&post, &first) && is_signed_by(&post, &second));
     let third = rotate(true);
-    let post = world.posted().remove(0);
+    let post = world.send_due().remove(0);
     assert_eq!(type_of(&post.body), "account.changed");
     assert!(!is_signed_by(&post, &second) && is_signed_by(&post, &third));
     let mails = world.mails();
@@ -172,7 +172,7 @@ fn a_secret_that_was_replaced_signs_as_well_for_a_day_unless_it_ends_at_once() {
 #[test]
 fn sending_stops_after_five_days_with_a_mail_and_begins_again_when_asked() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     world.send_test(&account);
     world.fail_for(2);
     assert!(world.mails().is_empty(), "two days are not five");
@@ -190,42 +190,42 @@ fn sending_stops_after_five_days_with_a_mail_and_begins_again_when_asked() {
     assert!(matches!(refused, Err(OnboardingError::OutOfStep { code: "EVENTS_NOT_SENT", .. })), "{refused:?}");
     // What happens meanwhile is kept, and not sent.
     block_on(world.onboarding.webhooks.rotate_key(&account, false, &asked_by("partner"))).expect("rotated");
-    assert!(world.posted().is_empty());
+    assert!(world.send_due().is_empty());
     let latest = block_on(world.onboarding.events.list(&account, None, 1)).expect("listed").remove(0);
     assert_eq!(latest.state, EventState::Unsent);
     block_on(world.onboarding.events.enable(&account, &actor("partner"))).expect("enabled");
     let twice = block_on(world.onboarding.events.enable(&account, &actor("partner")));
     assert!(matches!(twice, Err(OnboardingError::OutOfStep { code: "EVENTS_NOT_STOPPED", .. })));
     block_on(world.onboarding.events.replay(&account, &latest.id, &actor("partner"))).expect("queued");
-    assert_eq!(world.posted().len(), 1);
+    assert_eq!(world.send_due().len(), 1);
 }
 
 #[test]
 fn a_webhook_that_says_it_is_gone_is_sent_nothing_more() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     let event = world.send_test(&account);
     world.outside.webhook.answer([Some(410)]);
-    assert_eq!(world.posted().len(), 1);
+    assert_eq!(world.send_due().len(), 1);
     assert_eq!(world.event(&account, &event.id).state, EventState::Failed);
     assert_eq!(world.mails().len(), 1);
     // Another address is another webhook.
     let moved = format!("{HOOK}/2");
     block_on(world.onboarding.webhooks.set(&account, &moved, &asked_by("partner"))).expect("saved");
-    assert!(world.posted().iter().all(|post| post.url == moved), "what is told from then on goes there");
+    assert!(world.send_due().iter().all(|post| post.url == moved), "what is told from then on goes there");
     world.send_test(&account);
-    assert_eq!(world.posted().len(), 1);
+    assert_eq!(world.send_due().len(), 1);
 }
 
 #[test]
 fn a_success_makes_the_days_of_failure_count_anew() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     for _ in 0..4 {
         world.send_test(&account);
         world.fail_for(2);
         world.send_test(&account);
-        assert_eq!(world.posted().len(), 1);
+        assert_eq!(world.send_due().len(), 1);
     }
     assert!(world.mails().is_empty());
 }
@@ -233,12 +233,12 @@ fn a_success_makes_the_days_of_failure_count_anew() {
 #[test]
 fn a_webhook_that_takes_and_refuses_by_turns_has_its_record_left_alone() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     let before = block_on(load::<Webhook>(&*world.store, account.as_str())).expect("readable").expect("kept");
     for status in [500, 204, 500, 204] {
         world.send_test(&account);
         world.outside.webhook.answer([Some(status)]);
-        assert_eq!(world.posted().len(), 1);
+        assert_eq!(world.send_due().len(), 1);
     }
     let after = block_on(load::<Webhook>(&*world.store, account.as_str())).expect("readable").expect("kept");
     assert_eq!(after.revision, before.revision, "all gateways follow that record");
@@ -248,7 +248,7 @@ fn a_webhook_that_takes_and_refuses_by_turns_has_its_record_left_alone() {
 fn without_a_webhook_what_is_told_is_kept_and_not_sent() {
     let world = World::new();
     let account = world.live();
-    assert!(world.posted().is_empty());
+    assert!(world.send_due().is_empty());
     let events = block_on(world.onboarding.events.list(&account, None, EVENTS_LISTED_MAX)).expect("listed");
     assert!(events.len() > 1 && events.iter().all(|event| event.state == EventState::Unsent), "{events:?}");
     assert!(events.is_sorted_by(|later, earlier| later.id > earlier.id), "the latest first");
@@ -262,13 +262,13 @@ fn without_a_webhook_what_is_told_is_kept_and_not_sent() {
 fn each_step_that_is_mailed_is_told_as_an_event() {
     let world = World::new();
     let account = world.live();
-    let told = world.told(&account);
+    let told = world.list_kinds(&account);
     assert!(told.contains(&"connection.changed".to_owned()) && told.contains(&"review.decided".to_owned()), "{told:?}");
     world.pass_ms(1);
     block_on(world.onboarding.connections.suspend(&account, "too slow", &actor("admin"))).expect("suspended");
     world.pass_ms(1);
     block_on(world.onboarding.connections.lift(&account, "mended", &actor("admin"))).expect("lifted");
-    assert_eq!(world.told(&account)[..2], ["connection.changed", "connection.suspended"]);
+    assert_eq!(world.list_kinds(&account)[..2], ["connection.changed", "connection.suspended"]);
     let events = block_on(world.onboarding.events.list(&account, None, 1)).expect("listed");
     let lifted = EventData::ConnectionChanged {
         state: "sandbox".to_owned(),
@@ -283,7 +283,7 @@ fn each_step_that_is_mailed_is_told_as_an_event() {
 #[test]
 fn test_events_are_bounded_by_the_hour() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     for _ in 0..TESTS_AN_HOUR {
         world.send_test(&account);
         world.pass_ms(MINUTE_MS);
@@ -298,7 +298,7 @@ fn test_events_are_bounded_by_the_hour() {
 #[test]
 fn a_partner_has_one_turn_at_a_time_of_a_few_events() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     for _ in 0..8 {
         world.send_test(&account);
     }
@@ -309,15 +309,15 @@ fn a_partner_has_one_turn_at_a_time_of_a_few_events() {
     assert!(turns(16).is_empty(), "its turn is taken");
     block_on(first.remove(0).run());
     assert_eq!(world.outside.webhook.take_posted().len(), 5);
-    assert_eq!(world.posted().len(), 3, "the next turn has the rest");
+    assert_eq!(world.send_due().len(), 3, "the next turn has the rest");
 }
 
 #[test]
 fn events_are_forgotten_after_a_month_unless_they_wait() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     let old = world.send_test(&account);
-    world.posted();
+    world.send_due();
     world.pass_ms(30 * DAY_MS);
     let waiting = world.send_test(&account);
     let forget = || block_on(forget_events(&*world.store, world.now())).expect("forgotten");
@@ -333,7 +333,7 @@ fn events_are_forgotten_after_a_month_unless_they_wait() {
 #[test]
 fn a_statement_is_told_once_when_its_month_is_over() {
     let world = World::new();
-    let (account, _) = world.listening();
+    let (account, _) = world.listen();
     world.books.report(&world, &account, "completed", 1);
     world.books.report(&world, &PartnerId::parse("ptr_configured").expect("well formed"), "completed", 1);
     let tell = || block_on(world.onboarding.statements.tell()).expect("told");
@@ -341,7 +341,7 @@ fn a_statement_is_told_once_when_its_month_is_over() {
     world.pass_ms(34 * DAY_MS);
     assert_eq!(tell(), 1, "and a partner without an account is nobody to tell");
     assert_eq!(tell(), 0, "once");
-    let posted = world.posted();
+    let posted = world.send_due();
     let body: Value = serde_json::from_str(&posted[0].body).expect("JSON");
     assert_eq!((&body["type"], &body["data"]), (&json!("statement.ready"), &json!({"month": "2026-01"})));
     let [mail] = &world.mails()[..] else { panic!("one mail") };

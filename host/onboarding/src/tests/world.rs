@@ -190,7 +190,7 @@ impl World {
     }
 
     /// Sends the events that are due, as often as some are; what was posted.
-    pub(super) fn posted(&self) -> Vec<Posted> {
+    pub(super) fn send_due(&self) -> Vec<Posted> {
         loop {
             let turns = block_on(self.onboarding.courier.take_turns(16)).expect("the store works");
             if turns.is_empty() {

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
-    Change, Document, Kind, List, NAME_MAX_BYTES, Named, Newest, OutgoingMail, Store, StoreError, Write,
+    Change, Document, Kind, List, NAME_MAX_BYTES, Named, Newest, OutgoingMail, StatusCount, Store, StoreError, Write,
 };
 
 use crate::support::{Place, delete, entry, is_conflict, on_every_store, put, record, revision};
@@ -222,7 +222,7 @@ async fn lists_are_ordered_by_bytes_filtered_and_paged(place: impl Place) {
     assert_eq!(list(Some("sandbox"), Some("B"), 1).await, ["a"]);
     assert_eq!(list(Some("suspended"), None, 100).await, [""; 0]);
     assert_eq!(list(None, None, 0).await, [""; 0]);
-    let count = |status: &str, count| (Some(status.to_owned()), count);
+    let count = |status: &str, count| StatusCount { status: Some(status.to_owned()), count };
     assert_eq!(store.count(kind).await.unwrap(), [count("live", 5), count("sandbox", 4)]);
     assert_eq!(store.count(Kind::Reviews).await.unwrap(), []);
     let newest = async |status, before, limit| {
