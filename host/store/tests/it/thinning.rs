@@ -35,6 +35,8 @@ on_both_engines!(
     the_check_knows_what_thinning_left,
 );
 
+/// Receipts that are written while segments are written anew, at most.
+const WRITTEN_MAX: u64 = 400;
 /// A segment lasts 10 ms of the receipts' own time.
 const BOUNDS: ReceiptBounds = ReceiptBounds { keep_ms: 160, max_bytes: u64::MAX };
 const YOGA: &str = "lifestyle.book_yoga_class";
@@ -252,7 +254,8 @@ async fn a_segment_is_written_anew_while_others_read_and_write(database: Databas
     let (writes, ends) = (Arc::clone(&other), Arc::clone(&is_over));
     let write = tokio::spawn(async move {
         let mut at = 200;
-        while !ends.load(Ordering::Relaxed) {
+        // Not for ever: the more there are, the longer each look takes, and the rarer is a moment in which nobody looks.
+        while !ends.load(Ordering::Relaxed) && at < WRITTEN_MAX {
             keep(&writes, [ranking(at)]).await;
             at += 1;
         }
