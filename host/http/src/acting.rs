@@ -8,6 +8,7 @@ use axum::extract::{FromRequestParts, Query, RawPathParams};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_domain::user::{Asker, Orchestrator, Pseudonym, User};
@@ -206,6 +207,25 @@ impl TryFrom<u64> for RecordNumber {
 
     fn try_from(number: u64) -> Result<Self, TryFromIntError> {
         i64::try_from(number).map(|_| Self(number))
+    }
+}
+
+/// A time in a query, in milliseconds since the epoch: a signed number of 64 bits that is not negative, as the document of the API says.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct QueryTime(u64);
+
+impl QueryTime {
+    pub(crate) fn get(self) -> Timestamp {
+        Timestamp::from_ms(self.0)
+    }
+}
+
+impl TryFrom<u64> for QueryTime {
+    type Error = TryFromIntError;
+
+    fn try_from(ms: u64) -> Result<Self, TryFromIntError> {
+        i64::try_from(ms).map(|_| Self(ms))
     }
 }
 

@@ -11,7 +11,6 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::evidence::{RankingList, RankingReceipts, RankingReplay, RankingSummary, ShownReceipt};
 use intent_gateway_domain::accesses::Access;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -24,7 +23,7 @@ use serde::Deserialize;
 
 use super::faults::own_name;
 use crate::App;
-use crate::acting::{RecordNumber, Team};
+use crate::acting::{QueryTime, RecordNumber, Team};
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
 
@@ -97,8 +96,8 @@ pub(super) async fn list_receipts(
 pub(super) struct RankingsQuery {
     before: Option<RecordNumber>,
     partner: Option<String>,
-    since_ms: Option<u64>,
-    until_ms: Option<u64>,
+    since_ms: Option<QueryTime>,
+    until_ms: Option<QueryTime>,
 }
 
 /// Lists the rankings of an intent, those that were kept last first.
@@ -133,8 +132,8 @@ pub(super) async fn list_rankings(
     };
     let Query(RankingsQuery { before, partner, since_ms, until_ms }) = query.map_err(|_| invalid())?;
     let partner = partner.map(|partner| PartnerId::parse(&partner).map_err(|_| invalid())).transpose()?;
-    let since = Timestamp::from_ms(since_ms.unwrap_or(0));
-    let until = until_ms.map(Timestamp::from_ms);
+    let since = since_ms.map_or(Timestamp::EPOCH, QueryTime::get);
+    let until = until_ms.map(QueryTime::get);
     let is_asked_for = |receipt: &Receipt| {
         until.is_none_or(|until| receipt.at_ms < until)
             && partner.as_ref().is_none_or(|partner| receipt.payloads.iter().any(|payload| payload.partner == *partner))

@@ -29,7 +29,7 @@ use super::body::EventBody;
 use super::event::{self, Ending};
 use super::respond;
 use crate::App;
-use crate::acting::Team;
+use crate::acting::{QueryTime, Team};
 use crate::body::{self, WASM};
 use crate::connections::Answering;
 use crate::error::{Code, ErrorBody, Refusal};
@@ -62,7 +62,7 @@ struct CompareQuery {
     digest: Option<Digest>,
     #[serde(default)]
     against: Option<String>,
-    since_ms: Option<u64>,
+    since_ms: Option<QueryTime>,
     limit: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ async fn compare_versions(
     if !(1..=LIMIT_MAX).contains(&limit) {
         return Err(invalid());
     }
-    let since = since_ms.map_or(now.minus_ms(SINCE_MS), Timestamp::from_ms);
+    let since = since_ms.map_or(now.minus_ms(SINCE_MS), QueryTime::get);
     let candidate = match digest {
         Some(digest) => Candidate::Known(digest),
         None => {

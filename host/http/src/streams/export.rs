@@ -10,7 +10,6 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use intent_gateway_compare::{ExportError, ExportEvent, ExportOrder};
 use intent_gateway_domain::accesses::Access;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_routing::following::End;
@@ -24,7 +23,7 @@ use super::compare::{SINCE_MS, refuse_ended};
 use super::event::{self, Ending};
 use super::respond;
 use crate::App;
-use crate::acting::Team;
+use crate::acting::{QueryTime, Team};
 use crate::connections::Answering;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::request_id::RequestId;
@@ -46,7 +45,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 #[serde(deny_unknown_fields)]
 struct ExportQuery {
     intent: IntentId,
-    since_ms: Option<u64>,
+    since_ms: Option<QueryTime>,
     limit: Option<u64>,
 }
 
@@ -85,7 +84,7 @@ async fn export_receipts(
     if !(1..=LIMIT_MAX).contains(&limit) {
         return Err(invalid());
     }
-    let since = since_ms.map_or(now.minus_ms(SINCE_MS), Timestamp::from_ms);
+    let since = since_ms.map_or(now.minus_ms(SINCE_MS), QueryTime::get);
     let events = app.exports.begin(ExportOrder { intent: intent.clone(), since, limit })?;
     let what = Some(format!("at most {limit} since {}", since.as_ms()));
     app.accesses.note(Access {

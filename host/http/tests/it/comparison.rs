@@ -129,6 +129,7 @@ async fn what_cannot_be_compared_is_refused() {
     let gateway = Gateway::new().await;
     for (query, component, expected) in [
         ("?since_ms=x", &b"x"[..], refused(400, "INVALID_REQUEST")),
+        ("?since_ms=9223372036854775808", &b"x"[..], refused(400, "INVALID_REQUEST")),
         ("?limit=0", b"x", refused(400, "INVALID_REQUEST")),
         ("?against=nobody", b"x", refused(400, "INVALID_REQUEST")),
         ("?other=1", b"x", refused(400, "INVALID_REQUEST")),

@@ -124,7 +124,7 @@ async fn rankings_of_an_intent_are_listed_in_short() {
         let found = of(query).await.json();
         assert_eq!(found["rankings"].as_array().map(Vec::len), Some(count), "{query}: {found}");
     }
-    for bad in ["?partner=a%00b", "?before=-1", "?since_ms=x", "?limit=1"] {
+    for bad in ["?partner=a%00b", "?before=-1", "?since_ms=x", "?until_ms=9223372036854775808", "?limit=1"] {
         assert_eq!(of(bad).await.refusal(), refused(400, "INVALID_REQUEST"), "{bad}");
     }
     let other = get(&gateway, "/api/v1/admin/intents/test.find_others/rankings").await.json();
