@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use intent_gateway_compare::ReceiptsHeading;
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_kit::compare::{Heading, run_on_file};
+use intent_gateway_kit::compare::run_on_file;
 use intent_gateway_kit::subject::Subject;
 use intent_gateway_sandbox::Compiler;
 use serde_json::{Value, json};
@@ -292,8 +293,9 @@ fn compare_where_no_gateway_is(events: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, shown, other) =
         (folder.path().join("r.jsonl"), folder.path().join("a.wasm"), folder.path().join("b.wasm"));
-    let heading = serde_json::to_string(&Heading::new(IntentId::parse("auto.book_ac_service").expect("an intent")))
-        .expect("JSON");
+    let heading =
+        serde_json::to_string(&ReceiptsHeading::new(IntentId::parse("auto.book_ac_service").expect("an intent")))
+            .expect("JSON");
     std::fs::write(&file, [vec![heading], receipts].concat().join("\n")).expect("written");
     std::fs::write(&shown, component(ac_contract())).expect("written");
     std::fs::write(&other, component(safety_first_contract())).expect("written");

@@ -78,6 +78,7 @@ fn dependencies_point_one_way() {
             ],
         ),
         ("console", &["api", "domain", "http"]),
+        ("describe", &["compare", "domain"]),
         ("check", &["catalogue", "domain", "ledger", "linking", "onboarding", "outbound", "store"]),
         (
             "config",
@@ -88,8 +89,10 @@ fn dependencies_point_one_way() {
     }
     assert_eq!(own("contract-sdk"), set(&["contract-sdk-derive"]));
     assert_eq!(own("contract-toolchain"), set(&[]));
-    let kit =
-        host(&["compare", "domain", "sandbox", "signing"]).into_iter().chain(set(&["contract-toolchain"])).collect();
+    let kit = host(&["compare", "describe", "domain", "sandbox", "signing"])
+        .into_iter()
+        .chain(set(&["contract-toolchain"]))
+        .collect();
     assert_eq!(own("intent-gateway-kit"), kit);
     for contract in CONTRACTS {
         assert_eq!(own(contract), set(&["contract-sdk"]), "{contract}");

@@ -19,9 +19,11 @@ use crate::gateway::GatewayCommand;
 use crate::init::InitArgs;
 use crate::keys_command::KeysCommand;
 use crate::ledger::{LedgerCommand, StatementArgs};
+use crate::man_pages::ManPagesArgs;
 use crate::manifest::ManifestCommand;
 use crate::order::OrderCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
+#[cfg(feature = "author")]
 use crate::plugin::PluginCommand;
 use crate::profile::ProfileCommand;
 use crate::receipt::ReceiptCommand;
@@ -74,8 +76,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Write contracts: scaffold, build, check, test, bench, look at them.
+    #[cfg(feature = "author")]
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// The author's commands are in another build. Kept to say so.
+    #[cfg(not(feature = "author"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Plugin(ElsewhereArgs),
     /// Check and submit a partner's manifest.
     #[command(subcommand)]
     Manifest(ManifestCommand),
@@ -156,12 +163,15 @@ pub(crate) enum Command {
         intent-gateway shell-completions bash > ~/.local/share/bash-completion/completions/intent-gateway\n  \
         intent-gateway shell-completions fish > ~/.config/fish/completions/intent-gateway.fish")]
     ShellCompletions(ShellArgs),
+    /// Write the help of these commands as pages for `man`.
+    #[command(after_help = "Example:\n  intent-gateway man-pages /usr/local/share/man/man1")]
+    ManPages(ManPagesArgs),
     /// Compile a component from standard input to standard output; the gateway starts it so for each component.
     #[command(name = COMPILE_CONTRACT, hide = true)]
     CompileContract(CompileArgs),
     /// Was renamed. Kept to say so, since the word means two things.
     #[command(hide = true, disable_help_flag = true)]
-    Completion(RenamedArgs),
+    Completion(ElsewhereArgs),
 }
 
 #[derive(Args, Debug)]
@@ -190,7 +200,7 @@ impl CompileArgs {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct RenamedArgs {
+pub(crate) struct ElsewhereArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     _rest: Vec<String>,
 }
@@ -398,6 +408,7 @@ impl Command {
             | Self::Report(_)
             | Self::Receipt(_)
             | Self::Profile(_)
+            | Self::ManPages(_)
             | Self::ShellCompletions(_)
             | Self::Order(_)
             | Self::CompileContract(_)

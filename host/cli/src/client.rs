@@ -82,6 +82,7 @@ impl GatewayError {
     }
 
     /// Whether the gateway has nothing of that name.
+    #[cfg(feature = "author")]
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused(refused) if refused.status == http::StatusCode::NOT_FOUND)
     }
@@ -166,6 +167,7 @@ impl Gateway {
     }
 
     /// Reads what is at a path, if there is anything.
+    #[cfg(feature = "author")]
     pub(crate) fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, GatewayError> {
         match self.get(path) {
             Err(error) if error.is_not_found() => Ok(None),

@@ -1,21 +1,43 @@
-//! `intent-gateway gateway`: the gateways that share a store.
+//! `intent-gateway gateway`: the gateways that share a store, and whether one of them takes requests.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use intent_gateway_api::gateways::GatewayList;
+use intent_gateway_api::operations::{Liveness, Readiness, ReadyTrouble};
 
+use crate::access::environment_address;
 use crate::ask::{AskArgs, tell};
-use crate::outcome::{CommandError, Verdict, exit_code};
-use crate::terminal::table;
+use crate::client::Gateway;
+use crate::outcome::{CommandError, Verdict, exit_code, usage};
+use crate::terminal::{harmless, table};
 
 const PATH: &str = "/api/v1/admin/gateways";
+/// Where a gateway listens that is not told otherwise.
+const DEFAULT_ADDRESS: &str = "http://127.0.0.1:8080";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum GatewayCommand {
     /// List the gateways that share the store and live, and the work that each does for all.
     #[command(after_help = "It takes a token with the scope `watch`.\n\nExample:\n  intent-gateway gateway list")]
     List(ListArgs),
+    /// Ask one gateway whether it should get traffic, and what is not as it should be. It needs no token.
+    #[command(after_help = "Exit codes: 0 it should, 1 it should not or does not answer.\n\n\
+        Examples:\n  intent-gateway gateway health\n  intent-gateway gateway health --live --gateway http://10.0.0.5:8080")]
+    Health(HealthArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HealthArgs {
+    /// Address of the gateway [env: INTENT_GATEWAY_URL; default: http://127.0.0.1:8080].
+    #[arg(long, value_name = "URL")]
+    gateway: Option<String>,
+    /// Ask only whether the process turns: what decides about starting it anew.
+    #[arg(long)]
+    live: bool,
+    /// Print JSON, as the gateway answers.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -28,7 +50,29 @@ pub(crate) struct ListArgs {
 pub(crate) fn run(command: &GatewayCommand) -> ExitCode {
     exit_code(match command {
         GatewayCommand::List(arguments) => list(arguments),
+        GatewayCommand::Health(arguments) => ask_health(arguments),
     })
+}
+
+fn ask_health(HealthArgs { gateway, live, json }: &HealthArgs) -> Result<Verdict, CommandError> {
+    let address = gateway.clone().or_else(environment_address).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
+    let gateway = Gateway::at(&address).map_err(usage)?;
+    if *live {
+        tell(gateway.get("/live"), *json, |Liveness { status }: &Liveness| harmless(status))?;
+    } else {
+        tell(gateway.get("/ready"), *json, show_readiness)?;
+    }
+    Ok(Verdict::Clean)
+}
+
+fn show_readiness(Readiness { status, live_intents, troubles }: &Readiness) -> String {
+    let intents = if *live_intents == 1 { "1 intent is".to_owned() } else { format!("{live_intents} intents are") };
+    let mut told = format!("{}: {intents} live", harmless(status));
+    for ReadyTrouble { code, subject, message } in troubles {
+        let about = subject.as_ref().map_or_else(String::new, |subject| format!(" {}", harmless(subject)));
+        told.push_str(&format!("\n  {}{about}: {}", harmless(code), harmless(message)));
+    }
+    told
 }
 
 fn list(ListArgs { ask }: &ListArgs) -> Result<Verdict, CommandError> {
@@ -53,6 +97,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_not_as_it_should_be_is_told_line_by_line() {
+        let trouble = json!({"code": "TASK_LATE", "subject": "probes", "message": "it is\u{7} late"});
+        let told = |live: u64, troubles: serde_json::Value| {
+            let answer = json!({"status": "degraded", "live_intents": live, "troubles": troubles});
+            show_readiness(&serde_json::from_value(answer).expect("a readiness"))
+        };
+        assert_eq!(told(1, json!([])), "degraded: 1 intent is live");
+        let lines = told(3, json!([trouble]));
+        assert!(lines.starts_with("degraded: 3 intents are live\n  TASK_LATE probes: it is"), "{lines}");
+        assert!(!lines.contains('\u{7}'), "{lines}");
+    }
 
     #[test]
     fn each_gateway_is_a_line() {

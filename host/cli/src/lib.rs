@@ -21,10 +21,12 @@ mod gateway;
 mod init;
 mod keys_command;
 mod ledger;
+mod man_pages;
 mod manifest;
 mod order;
 mod outcome;
 mod partner;
+#[cfg(feature = "author")]
 mod plugin;
 mod profile;
 mod receipt;
@@ -38,11 +40,13 @@ mod terminal;
 mod token;
 mod user;
 mod values;
+mod version;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use intent_gateway_config::Config;
 use intent_gateway_sandbox::{Compiler, compile_contract};
 
@@ -56,12 +60,21 @@ const EXIT_USAGE: u8 = 2;
 /// The gateway failed.
 const EXIT_FAILURE: u8 = 1;
 
-/// Carries out the command that the process was started with. `serve` serves until it is told to stop.
-pub fn run(serve: impl FnOnce(Config, ServeOptions) -> anyhow::Result<()>) -> ExitCode {
+/// What `--version` says. The command line keeps texts for as long as the process lives.
+static VERSION: OnceLock<String> = OnceLock::new();
+
+/// Carries out the command that the process was started with. `serve` serves until it is told to stop; `features` are those that the
+/// program was built with, for `--version`.
+pub fn run(features: &[&str], serve: impl FnOnce(Config, ServeOptions) -> anyhow::Result<()>) -> ExitCode {
     // clap itself leaves with 2 on a wrong command line.
-    let command = Cli::parse().command;
+    let version = VERSION.get_or_init(|| version::describe(features));
+    let matches = Cli::command().long_version(version.as_str()).get_matches();
+    let command = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command;
     match &command {
+        #[cfg(feature = "author")]
         Command::Plugin(command) => plugin::run(command),
+        #[cfg(not(feature = "author"))]
+        Command::Plugin(_) => explain_plugin(),
         Command::Manifest(command) => manifest::run(command),
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
@@ -77,6 +90,7 @@ pub fn run(serve: impl FnOnce(Config, ServeOptions) -> anyhow::Result<()>) -> Ex
         Command::User(command) => user::run(command),
         Command::Findings(arguments) => findings::run(arguments),
         Command::Profile(command) => profile::run(command),
+        Command::ManPages(arguments) => man_pages::run(arguments),
         Command::ShellCompletions(arguments) => shell::print_completions(arguments.shell),
         Command::CompileContract(arguments) => compile_contract(arguments.limits()),
         Command::Completion(_) => shell::explain_completion(),
@@ -102,6 +116,16 @@ pub fn run(serve: impl FnOnce(Config, ServeOptions) -> anyhow::Result<()>) -> Ex
             Ok(())
         }),
     }
+}
+
+/// Says where the author's commands are.
+#[cfg(not(feature = "author"))]
+fn explain_plugin() -> ExitCode {
+    complain(
+        "this build serves and has no `plugin` commands, which start compilers: take the package `intent-gateway-author`, or build \
+         with `cargo build --release --package intent-gateway --features author`",
+    );
+    ExitCode::from(EXIT_USAGE)
 }
 
 /// How components are compiled, by whatever command: in a process of their own, which the hidden command

@@ -11,13 +11,12 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_api::intents::ContractVersion;
-use intent_gateway_compare::{CodeCount, ExportSummary};
+use intent_gateway_compare::{CodeCount, ExportSummary, ReceiptsHeading};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
-use intent_gateway_kit::compare::Heading;
 use intent_gateway_routing::replay::Difference;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -194,7 +193,8 @@ fn export(arguments: &ExportArgs) -> Result<Verdict, CommandError> {
         |cause: std::io::Error| usage(anyhow::Error::new(cause).context(format!("cannot write {}", out.display())));
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(unwritable)?;
-    let mut written = serde_json::to_writer(&mut file, &Heading::new(intent.clone())).map_err(std::io::Error::from);
+    let mut written =
+        serde_json::to_writer(&mut file, &ReceiptsHeading::new(intent.clone())).map_err(std::io::Error::from);
     let summary = gateway.hear(&path, None, |event, data| match event {
         "receipt" if written.is_ok() => {
             written = write!(file, "\n{data}");

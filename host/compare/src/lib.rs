@@ -38,7 +38,7 @@ mod tests;
 pub use budget::{BudgetReport, DifferenceBudget, InvalidBudget, Outside};
 pub use distribution::Distribution;
 pub use embedded::{BUDGET_SECTION, read_budget, with_budget};
-pub use export::{ExportError, ExportEvent, ExportOrder, ExportSummary, Exports, USERS_MIN};
+pub use export::{ExportError, ExportEvent, ExportOrder, ExportSummary, Exports, ReceiptsHeading, USERS_MIN};
 pub use judged::{Judged, Ranking};
 pub use report::{
     BaselineName, CallTimes, CodeCount, ComparedVersion, ComparisonReport, Example, ExampleRow, PartnerShare,

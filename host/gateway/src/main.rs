@@ -31,6 +31,14 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// What this program was built with, for `--version`.
+const FEATURES: &[&str] = &[
+    #[cfg(feature = "author")]
+    "author",
+    #[cfg(feature = "jemalloc")]
+    "jemalloc",
+];
+
 fn main() -> ExitCode {
-    intent_gateway_cli::run(serve::run)
+    intent_gateway_cli::run(FEATURES, serve::run)
 }

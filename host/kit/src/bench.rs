@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use intent_gateway_describe::text::Page;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::faults::Input;
 use intent_gateway_domain::ports::Contract as _;
@@ -13,7 +14,6 @@ use intent_gateway_sandbox::{Engine, EngineError, LoadError, LoadedContract};
 use serde::Serialize;
 
 use crate::subject::Subject;
-use crate::text::Page;
 use crate::{call, fuzz};
 
 /// Calls of an entry point that are timed at most; more would only fill memory.

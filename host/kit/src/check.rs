@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use intent_gateway_describe::text::{Page, bytes};
 use intent_gateway_domain::contract::{Descriptor, Vocabulary};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
@@ -17,7 +18,6 @@ use crate::fuzz::{self, FuzzReport};
 use crate::outline::Outline;
 use crate::subject::Subject;
 use crate::tables;
-use crate::text::{Page, bytes};
 
 /// How one check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -392,6 +392,8 @@ impl CheckReport {
 mod tests {
     use intent_gateway_sandbox::Compiler;
 
+    use intent_gateway_testing::descriptor::small_descriptor;
+
     use super::*;
 
     #[test]
@@ -418,7 +420,7 @@ mod tests {
     }
 
     fn next(version: &str, values: &[&str]) -> Descriptor {
-        let mut descriptor = crate::testing::descriptor();
+        let mut descriptor = small_descriptor();
         let live = live(version, values);
         (descriptor.version, descriptor.vocabularies) = (live.version, live.vocabularies);
         descriptor

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use intent_gateway_compare::{
-    Baseline, Comparer, ComparisonReport, InvalidBudget, Progress, ReceiptSource, RunError, read_budget, run,
+    Baseline, Comparer, ComparisonReport, InvalidBudget, Progress, ReceiptSource, ReceiptsHeading, RunError,
+    read_budget, run,
 };
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_domain::receipt::{MarkedReceipt, Receipt};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_sandbox::{LoadError, WorkerThreads};
-use serde::{Deserialize, Serialize};
 
 use crate::subject::Subject;
 
@@ -24,23 +24,6 @@ use crate::subject::Subject;
 const LINE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Receipts that are handed over at once.
 const PAGE: usize = 32;
-/// What the first line says.
-const FORMAT: &str = "intent-gateway-receipts/1";
-
-/// The first line of a file of receipts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heading {
-    format: String,
-    pub intent: IntentId,
-}
-
-impl Heading {
-    #[must_use]
-    pub fn new(intent: IntentId) -> Self {
-        Self { format: FORMAT.to_owned(), intent }
-    }
-}
-
 /// Why nothing is compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
@@ -144,11 +127,9 @@ impl FileReceipts {
         let file = File::open(path).map_err(|cause| CompareError::Unreadable { path: path.to_owned(), cause })?;
         let mut lines = Lines { file: BufReader::new(file), read: 0, failure: None };
         let first = lines.next(path)?.unwrap_or_default();
-        match serde_json::from_slice::<Heading>(&first) {
-            Ok(Heading { format, intent }) if format == FORMAT => {
-                Ok(Self { path: path.to_owned(), intent, lines: Mutex::new(lines) })
-            }
-            _ => Err(CompareError::NoReceipts(path.to_owned())),
+        match ReceiptsHeading::read(&first) {
+            Some(intent) => Ok(Self { path: path.to_owned(), intent, lines: Mutex::new(lines) }),
+            None => Err(CompareError::NoReceipts(path.to_owned())),
         }
     }
 

@@ -1,16 +1,16 @@
 //! `plugin inspect`: what a component declares, as JSON or as a text for people.
 
-use intent_gateway_domain::contract::{Axis, Descriptor, OrderWay, Tool, ToolRole};
+use intent_gateway_describe::partner_page::{AXES, golive, order as orders, role};
+use intent_gateway_describe::text::{Page, bytes, percent};
+use intent_gateway_domain::contract::{Descriptor, OrderWay, Tool};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::LoadError;
 use intent_gateway_signing::{KeyId, SignedComponent};
 use serde::Serialize;
 
-use crate::docs::{self, golive};
 use crate::outline::Outline;
 use crate::subject::Subject;
-use crate::text::{Page, bytes, percent};
 
 /// What a component is and declares.
 #[derive(Debug, Serialize)]
@@ -124,28 +124,10 @@ fn tool(tool: &Tool) -> [String; 7] {
     ]
 }
 
-/// A role in the platform's vocabulary.
-pub(crate) fn role(role: ToolRole) -> &'static str {
-    match role {
-        ToolRole::Search => "search",
-        ToolRole::GetDetail => "get_detail",
-        ToolRole::Create => "create",
-        ToolRole::Modify => "modify",
-        ToolRole::Cancel => "cancel",
-        ToolRole::Track => "track",
-        ToolRole::Rate => "rate",
-        ToolRole::Utility => "utility",
-    }
-}
-
-/// The axes by name, in the order of everything that lists them.
-pub(crate) const AXES: [(Axis, &str); 4] =
-    [(Axis::Time, "time"), (Axis::Taste, "taste"), (Axis::Budget, "budget"), (Axis::Safety, "safety")];
-
 fn order(page: &mut Page, way: &OrderWay) {
     page.heading("The way of an order");
     let states = way.states.iter().map(|state| {
-        let milestones: Vec<_> = state.milestones.iter().copied().map(docs::order::milestone).collect();
+        let milestones: Vec<_> = state.milestones.iter().copied().map(orders::milestone).collect();
         let closed = if state.closed { "closed" } else { "" };
         [state.name.clone(), closed.to_owned(), milestones.join(", "), state.meaning.clone()]
     });
@@ -153,7 +135,7 @@ fn order(page: &mut Page, way: &OrderWay) {
     let steps = way.steps.iter().map(|step| {
         let kept: Vec<_> = step.keeps.iter().map(|kept| kept.name.as_str()).collect();
         let kept = if kept.is_empty() { "keeps nothing".to_owned() } else { format!("keeps {}", kept.join(", ")) };
-        [step.tool.clone(), docs::order::called(step), kept]
+        [step.tool.clone(), orders::called(step), kept]
     });
     page.rows([false, false, false], &steps.collect::<Vec<_>>());
     let history = if way.history.is_empty() { "nothing".to_owned() } else { way.history.join(", ") };

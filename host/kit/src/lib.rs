@@ -11,10 +11,11 @@
 //! | `plugin docs` | [`docs`] |
 //! | `plugin replay` | [`replay`] |
 //! | `plugin sign`, `plugin verify` | [`sign`] |
-//! | `contract compare`, as it is shown | [`comparison`] |
+//! | `plugin compare` | [`compare`] |
 //!
 //! Contracts run in the gateway's own sandbox under its limits, so that what holds here holds there. Nothing here
-//! prints, parses a command line or opens a connection: that is the binary's.
+//! prints, parses a command line or opens a connection: that is the binary's. Nothing that serves needs it: it is
+//! behind the feature `author` of the binary.
 
 pub mod bench;
 pub mod build;
@@ -22,7 +23,6 @@ mod call;
 pub mod cases;
 pub mod check;
 pub mod compare;
-pub mod comparison;
 pub mod docs;
 pub mod fuzz;
 pub mod inspect;
@@ -33,7 +33,4 @@ mod schema;
 pub mod sign;
 pub mod subject;
 mod tables;
-#[cfg(test)]
-mod testing;
-mod text;
 mod way;

@@ -3,13 +3,13 @@
 //! The call comes out of a file: a fault of a gateway as `contract failures --save` writes it, or a finding of `plugin
 //! check`. Both have the call under `input`.
 
+use intent_gateway_describe::text::Page;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::faults::{Input, Told};
 use intent_gateway_domain::ports::Contract;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{self, CallOutcome};
-use crate::text::Page;
 
 /// Bytes of a file that is read: an input of the largest size that is kept, written as JSON within JSON.
 pub const FILE_MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -154,6 +154,7 @@ mod tests {
     use futures_util::FutureExt as _;
     use intent_gateway_domain::error::ContractFault;
     use intent_gateway_testing::contract::{ScriptedContract, refusal};
+    use intent_gateway_testing::descriptor::small_descriptor;
     use serde_json::json;
 
     use super::*;
@@ -168,7 +169,7 @@ mod tests {
     }
 
     async fn replay(tool: &str) -> ReplayReport {
-        let contract = ScriptedContract::new(crate::testing::descriptor()).on_check_request(|context, tool, _| {
+        let contract = ScriptedContract::new(small_descriptor()).on_check_request(|context, tool, _| {
             assert_eq!((context.request_id.as_str(), context.now.as_ms()), ("r-1", 5));
             Err(match tool {
                 "told" => {

@@ -1,5 +1,6 @@
 //! `plugin sign` and `plugin verify`: who has made a component.
 
+use intent_gateway_describe::text::Page;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::LoadError;
 use intent_gateway_signing::{InvalidSignatures, KeyId, PublicKey, SignedComponent, SigningKey, Statement};
@@ -7,7 +8,6 @@ use serde::Serialize;
 
 use crate::outline::Outline;
 use crate::subject::Subject;
-use crate::text::Page;
 
 /// What the interface's package is called in the names of what a contract exports.
 const INTERFACE: &str = "intent-gateway:contract";

@@ -203,6 +203,8 @@ mod tests {
     use intent_gateway_domain::contract::{OrderStep, PlatformError, RequestTest};
     use serde_json::json;
 
+    use intent_gateway_testing::descriptor::small_descriptor;
+
     use super::*;
 
     fn raw(json: &Value) -> Box<RawValue> {
@@ -211,7 +213,7 @@ mod tests {
 
     /// A descriptor in which everything fits.
     fn sound() -> Descriptor {
-        let mut descriptor = crate::testing::descriptor();
+        let mut descriptor = small_descriptor();
         let request = json!({"type": "object", "properties": {
             "request_id": {"type": "string"}, "leaf": {"type": "string"}, "max_inr": {"type": "integer"},
         }});

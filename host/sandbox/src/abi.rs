@@ -17,6 +17,13 @@ const VERSION: semver::Version = semver::Version::new(1, 0, 0);
 /// Packages of WASI 0.2 that are linked, with nothing granted. `wasi:sockets` is left out on purpose.
 const LINKED_WASI: [&str; 5] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/"];
 
+/// The interface of contracts, with its version, as WIT writes both: for people.
+#[must_use]
+pub fn contract_interface() -> String {
+    let package = INTERFACE.split('/').next().unwrap_or(INTERFACE);
+    format!("{package}@{VERSION}")
+}
+
 /// Where each function of the interface is found in a component.
 #[derive(Clone)]
 pub(crate) struct Exports {

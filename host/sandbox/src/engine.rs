@@ -46,6 +46,12 @@ const KEEP_RESIDENT_BYTES: usize = 512 * 1024;
 /// Fuel of a call where it is counted: what ends a call is its deadline.
 const FUEL_MAX: u64 = u64::MAX;
 
+/// The release of wasmtime that runs contracts.
+#[must_use]
+pub fn engine_version() -> &'static str {
+    wasmtime_environ::VERSION
+}
+
 /// The engine could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {

@@ -46,12 +46,13 @@ mod watch;
 mod way;
 mod workers;
 
+pub use abi::contract_interface;
 pub use cache::CompiledCache;
 pub use compiling::Compiler;
 pub use compiling::child::{CompileLimits, compile_contract};
 pub use config::{InvalidConfig, SandboxConfig};
 pub use contract::LoadedContract;
-pub use engine::{Engine, EngineError};
+pub use engine::{Engine, EngineError, engine_version};
 pub use examples::{Example, ExampleCall};
 pub use failure::{CompileBound, LoadError};
 pub use left::{has_kept_contracts, put_left_contracts_aside, read_left_contracts};

@@ -7,6 +7,7 @@ pub mod books;
 pub mod catalogue;
 pub mod clock;
 pub mod contract;
+pub mod descriptor;
 pub mod desk;
 pub mod directory;
 pub mod draws;

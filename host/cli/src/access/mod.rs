@@ -66,6 +66,11 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The address that the environment names, for what needs no token.
+pub(crate) fn environment_address() -> Option<String> {
+    environment(URL)
+}
+
 /// What a gateway is shown.
 #[derive(Clone, Debug)]
 pub(crate) enum Credential {

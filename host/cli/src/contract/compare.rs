@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use intent_gateway_api::contracts::ComparisonProgress;
 use intent_gateway_compare::ComparisonReport;
+use intent_gateway_describe::comparison;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_kit::comparison;
 use serde_json::value::RawValue;
 
 use super::arguments::CompareArgs;

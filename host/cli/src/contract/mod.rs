@@ -24,10 +24,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow};
 use http::Method;
 use intent_gateway_api::contracts::{IntentStatuses, LoadFailures, LoadedVersion, LoadedVersions, ReleasePolicy};
+use intent_gateway_describe::partner_page;
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_kit::docs;
 use serde_json::{Value, json};
 
 pub(crate) use self::arguments::ContractCommand;
@@ -189,7 +189,7 @@ fn document(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
         print_json(&gateway.get::<Value>(&path).map_err(fail)?)?;
     } else {
         let descriptor: Descriptor = gateway.get(&path).map_err(fail)?;
-        print(docs::page(&descriptor, None).trim_end());
+        print(partner_page::page(&descriptor, None).trim_end());
     }
     Ok(Verdict::Clean)
 }

@@ -6,6 +6,7 @@
 //! have come of it. What it does not rank any more is left out.
 
 mod commons;
+mod heading;
 mod mask;
 
 use std::collections::{BTreeMap, HashMap};
@@ -33,6 +34,7 @@ use crate::report::CodeCount;
 use crate::run::{KeptReceipts, ReceiptSource, RunError, Turn, check_request, send};
 
 pub use self::commons::USERS_MIN;
+pub use self::heading::ReceiptsHeading;
 
 /// What is waiting for whoever takes it.
 const EVENTS_WAITING: usize = 4;

@@ -3,6 +3,7 @@
 mod lost_state;
 mod onboarding;
 mod operating;
+mod shipped;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::mem;
@@ -306,10 +307,8 @@ fn config_check_prints_what_is_in_force() {
 }
 
 #[test]
-fn says_its_version_and_helps() {
+fn helps_with_examples() {
     let folder = tempfile::tempdir().expect("a folder");
-    let version = run(folder.path(), &["--version"]);
-    assert_eq!(text(&version.stdout).trim_end(), format!("intent-gateway {}", env!("CARGO_PKG_VERSION")));
     let help = text(&run(folder.path(), &["serve", "--help"]).stdout);
     assert!(help.contains("Examples:") && help.contains("--allow-loopback-partners"), "{help}");
 }

@@ -11,6 +11,7 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::evidence::{RankingList, RankingReceipts, RankingReplay, RankingSummary, ShownReceipt};
 use intent_gateway_domain::accesses::Access;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;

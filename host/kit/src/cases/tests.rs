@@ -8,6 +8,7 @@ use intent_gateway_domain::contract::{
 };
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_testing::contract::{ContractCall, ScriptedContract, candidates, ranked, refusal, violation};
+use intent_gateway_testing::descriptor::small_descriptor;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ fn descriptor() -> Descriptor {
         },
         "required": ["id", "price"],
     });
-    let mut descriptor = crate::testing::descriptor();
+    let mut descriptor = small_descriptor();
     descriptor.tools.truncate(1);
     descriptor.tools[0].name = "search_offers".to_owned();
     descriptor.tools[0].request_schema = raw(&json!({"type": "object"}));

@@ -151,6 +151,7 @@ mod tests {
     use intent_gateway_domain::contract::{CheckedCompletion, Classification, Evaluation};
     use intent_gateway_domain::faults::Answer;
     use intent_gateway_testing::contract::{ScriptedContract, refusal};
+    use intent_gateway_testing::descriptor::small_descriptor;
 
     use super::*;
 
@@ -158,7 +159,7 @@ mod tests {
     fn weak() -> ScriptedContract {
         let refused = || refusal("INVALID_REQUEST", []);
         let [utterances, quotes, late] = [const { AtomicU32::new(0) }; 3];
-        ScriptedContract::new(crate::testing::descriptor())
+        ScriptedContract::new(small_descriptor())
             .on_classify(move |_, _| {
                 let count = utterances.fetch_add(1, Ordering::Relaxed);
                 let evidence = vec![count.to_string()];

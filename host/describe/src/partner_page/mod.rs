@@ -1,53 +1,23 @@
-//! `plugin docs`: the partner-facing page of a contract, in Markdown, from what the component itself declares.
+//! The partner-facing page of a contract, in Markdown, from what the component itself declares.
 //!
 //! It holds what a partner needs to serve the intent and nothing that only the platform needs, such as classification
 //! or widgets. The same component gives the same page, byte for byte.
 
 mod fields;
-pub(crate) mod golive;
-pub(crate) mod order;
+pub mod golive;
+pub mod order;
 
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
-    Backoff, Breach, CallContext, Consequence, Descriptor, Judged, PlatformError, Tool,
+    Axis, Backoff, Breach, Consequence, Descriptor, Judged, PlatformError, Tool, ToolRole,
 };
-use intent_gateway_domain::ports::Contract as _;
-use intent_gateway_sandbox::{ExampleCall, LoadError, LoadedContract};
 use serde_json::{Value, json};
 
-use crate::inspect::{AXES, role};
-use crate::subject::Subject;
 use crate::text::percent;
 use fields::Fields;
 
-/// The context of the call that finds a sample, as in a contract's examples: 2026-01-01T00:00:00Z in milliseconds.
-const NOW_MS: u64 = 1_767_225_600_000;
-
-/// The page of a component.
-///
-/// # Errors
-/// [`LoadError`] when it is not a contract.
-pub fn run(subject: &Subject) -> Result<String, LoadError> {
-    let contract = subject.load()?;
-    let sample = subject.wait(sample(&contract))?;
-    Ok(page(contract.descriptor(), sample.as_ref()))
-}
-
-/// An option that the contract itself ranks first in one of its examples.
-async fn sample(contract: &LoadedContract) -> Result<Option<Value>, LoadError> {
-    let context = CallContext { request_id: "example".to_owned(), now: Timestamp::from_ms(NOW_MS) };
-    for example in contract.examples().await? {
-        let ExampleCall::Evaluate { request, payloads, history } = example.call() else { continue };
-        let Ok(evaluation) = contract.evaluate(&context, request, &payloads, history).await else { continue };
-        let Some(best) = evaluation.ranked.first() else { continue };
-        let mut candidates = payloads.iter().flat_map(|payload| &payload.candidates);
-        let found = candidates.find(|candidate| candidate.number == best.number);
-        if let Some(option) = found.and_then(|candidate| serde_json::from_str(candidate.json).ok()) {
-            return Ok(Some(option));
-        }
-    }
-    Ok(None)
-}
+/// The axes by name, in the order of everything that lists them.
+pub const AXES: [(Axis, &str); 4] =
+    [(Axis::Time, "time"), (Axis::Taste, "taste"), (Axis::Budget, "budget"), (Axis::Safety, "safety")];
 
 /// The page of a descriptor, with a sample option where there is one.
 #[must_use]
@@ -80,6 +50,21 @@ pub fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
     golive::section(&mut page, descriptor);
     vocabularies(&mut page, descriptor);
     page.text
+}
+
+/// A role in the platform's vocabulary.
+#[must_use]
+pub fn role(role: ToolRole) -> &'static str {
+    match role {
+        ToolRole::Search => "search",
+        ToolRole::GetDetail => "get_detail",
+        ToolRole::Create => "create",
+        ToolRole::Modify => "modify",
+        ToolRole::Cancel => "cancel",
+        ToolRole::Track => "track",
+        ToolRole::Rate => "rate",
+        ToolRole::Utility => "utility",
+    }
 }
 
 /// A Markdown text that grows.
@@ -315,6 +300,8 @@ fn quote_names(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_testing::descriptor::small_descriptor;
+
     use super::*;
 
     /// The page of the small descriptor, as partners would read it.
@@ -322,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_page_is_stable() {
-        let page = page(&crate::testing::descriptor(), Some(&json!({"cups": [{"ml": 200}], "offer_id": "o-1"})));
+        let page = page(&small_descriptor(), Some(&json!({"cups": [{"ml": 200}], "offer_id": "o-1"})));
         assert_eq!(page, GOLDEN);
     }
 }

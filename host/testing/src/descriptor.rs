@@ -1,4 +1,4 @@
-//! A small descriptor for the tests of this crate.
+//! A small descriptor: tea, with each kind of tool and rule.
 
 use intent_gateway_domain::contract::{
     Axes, Axis, Backoff, Band, Breach, CardSlot, Completion, Consequence, Coverage, DataLifetime, Depth, Descriptor,
@@ -88,7 +88,8 @@ fn way() -> OrderWay {
 }
 
 /// A descriptor of `food.order_tea`, with something of everything.
-pub(crate) fn descriptor() -> Descriptor {
+#[must_use]
+pub fn small_descriptor() -> Descriptor {
     Descriptor {
         intent: IntentId::parse("food.order_tea").expect("well formed"),
         version: semver::Version::new(1, 2, 0),

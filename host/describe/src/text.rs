@@ -7,13 +7,13 @@ const GAP: usize = 2;
 
 /// A text that grows line by line.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub struct Page {
     text: String,
 }
 
 impl Page {
     /// Starts a section.
-    pub(crate) fn heading(&mut self, heading: &str) {
+    pub fn heading(&mut self, heading: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
@@ -21,13 +21,13 @@ impl Page {
     }
 
     /// One line.
-    pub(crate) fn line(&mut self, line: &str) {
+    pub fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// Rows in aligned columns, indented. A column of numbers reads better on the right: `right` says which are.
-    pub(crate) fn rows<const N: usize>(&mut self, right: [bool; N], rows: &[[String; N]]) {
+    pub fn rows<const N: usize>(&mut self, right: [bool; N], rows: &[[String; N]]) {
         let mut widths = [0; N];
         for row in rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -46,19 +46,21 @@ impl Page {
     }
 
     /// Names and values.
-    pub(crate) fn pairs(&mut self, pairs: &[(&str, String)]) {
+    pub fn pairs(&mut self, pairs: &[(&str, String)]) {
         let rows: Vec<[String; 2]> = pairs.iter().map(|(name, value)| [(*name).to_owned(), value.clone()]).collect();
         self.rows([false, false], &rows);
     }
 
     /// The whole text, without the last line break.
-    pub(crate) fn finish(self) -> String {
+    #[must_use]
+    pub fn finish(self) -> String {
         self.text.trim_end().to_owned()
     }
 }
 
 /// A size for people.
-pub(crate) fn bytes(bytes: u64) -> String {
+#[must_use]
+pub fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1024;
     const MIB: u64 = 1024 * KIB;
     match bytes {
@@ -69,7 +71,8 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// A share as a percentage.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 

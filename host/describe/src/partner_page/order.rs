@@ -42,7 +42,8 @@ pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
     page.table(["Tool", "Refused", "Code", "Why"], &refused.collect::<Vec<_>>());
 }
 
-pub(crate) fn milestone(milestone: Milestone) -> &'static str {
+#[must_use]
+pub fn milestone(milestone: Milestone) -> &'static str {
     match milestone {
         Milestone::Confirmed => "confirmed",
         Milestone::Verified => "verified",
@@ -60,7 +61,8 @@ fn step(step: &OrderStep) -> [String; 4] {
 }
 
 /// When a tool is called.
-pub(crate) fn called(step: &OrderStep) -> String {
+#[must_use]
+pub fn called(step: &OrderStep) -> String {
     let within = (!step.states.is_empty()).then(|| format!("in {}", quote_names(&step.states)));
     let opens = match step.opening {
         Opening::Never => None,

@@ -20,7 +20,8 @@ pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
 }
 
 /// How a requirement is checked, in words, and for how long a person's word holds.
-pub(crate) fn how(requirement: &Requirement, descriptor: &Descriptor) -> String {
+#[must_use]
+pub fn how(requirement: &Requirement, descriptor: &Descriptor) -> String {
     let again = requirement.valid_days.map(|days| format!(", again every {days} days"));
     format!("{}{}", how_once(&requirement.check, descriptor), again.unwrap_or_default())
 }
