@@ -6,7 +6,9 @@
 use http::Method;
 use serde_json::json;
 use utoipa::OpenApi as _;
+use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
 
@@ -19,6 +21,7 @@ use intent_gateway_onboarding::events::PostedEvent;
 use crate::auth::Role;
 use crate::error::{Code, ErrorBody, ErrorDetail};
 use crate::second_person::When;
+use crate::streams::{EVENTS, schema};
 use crate::{route_scopes, second_person};
 
 /// Name of the security scheme.
@@ -29,6 +32,9 @@ const SIGNATURE: &str = "signature";
 
 /// Names in an operation the scope that it needs of an admin's token.
 const ADMIN_SCOPE: &str = "x-admin-scope";
+
+/// The header that says when to come again.
+const RETRY_AFTER: &str = "Retry-After";
 
 /// Tag of the partners' routes.
 const BUSINESS: &str = "business";
@@ -86,6 +92,7 @@ pub(crate) fn complete(api: &mut OpenApi) {
             object.additional_properties = None;
         }
     }
+    schema::describe(components);
     for code in Code::ALL {
         components.responses.insert(code.as_str().to_owned(), RefOr::T(refusal(code)));
     }
@@ -97,6 +104,10 @@ pub(crate) fn complete(api: &mut OpenApi) {
                 let extensions = operation.extensions.get_or_insert_default();
                 extensions.insert(ADMIN_SCOPE.to_owned(), scope.as_str().into());
             }
+            if let Some(event) = schema::find(path).filter(|_| answers_in_events(operation)) {
+                let extensions = operation.extensions.get_or_insert_default();
+                extensions.insert(schema::EVENT.to_owned(), event.into());
+            }
         }
     }
 }
@@ -106,6 +117,12 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operati
     let methods = [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH];
     let found = methods.into_iter().zip([get, put, post, delete, patch]);
     found.filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// Whether an operation's answer may be a stream of events.
+fn answers_in_events(operation: &Operation) -> bool {
+    let answer = operation.responses.responses.get("200");
+    answer.is_some_and(|answer| matches!(answer, RefOr::T(answer) if answer.content.contains_key(EVENTS)))
 }
 
 /// Whether an operation is for browsers, which get pages for refusals: it says so itself.
@@ -191,5 +208,15 @@ fn refusal(code: Code) -> Response {
         Code::Overloaded => format!("{} {}", told(code), told(Code::StoreUnavailable)),
         _ => told(code),
     };
-    ResponseBuilder::new().description(description).content(crate::body::JSON, content).build()
+    let response = ResponseBuilder::new().description(description).content(crate::body::JSON, content);
+    match code {
+        Code::RateLimited | Code::Overloaded => response.header(RETRY_AFTER, wait()).build(),
+        _ => response.build(),
+    }
+}
+
+/// When it is worth trying again.
+fn wait() -> Header {
+    let seconds = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
+    HeaderBuilder::new().schema(Some(seconds)).description(Some("Seconds after which to try again")).build()
 }

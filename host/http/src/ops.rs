@@ -92,7 +92,7 @@ async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
 
 /// This document.
 #[utoipa::path(
-    get, path = "/openapi.json", tag = "operations",
+    get, path = "/openapi.json", operation_id = "show_document", tag = "operations",
     security(()),
     responses((status = 200, description = "The OpenAPI document", body = Object))
 )]

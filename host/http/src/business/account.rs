@@ -25,7 +25,7 @@ const RECORD_BYTES: usize = 8 * 1024;
 
 /// Shows where an account stands, and what is next.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/accounts/{account_id}", tag = "business",
+    get, path = "/api/v1/business/tier1/accounts/{account_id}", operation_id = "show_account", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
@@ -191,7 +191,7 @@ pub(super) async fn register_endpoint(
 
 /// Shows the connection, with what the last probe and the tests saw.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/connection/{account_id}", tag = "business",
+    get, path = "/api/v1/business/tier1/connection/{account_id}", operation_id = "show_own_connection", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(

@@ -17,7 +17,7 @@ use crate::wire;
 
 /// Issues the account's credentials. The secret is in this answer and in no other.
 #[utoipa::path(
-    post, path = "/api/v1/business/tier1/credentials/{account_id}", tag = "business",
+    post, path = "/api/v1/business/tier1/credentials/{account_id}", operation_id = "issue_credentials", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
@@ -35,7 +35,7 @@ pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result
 
 /// Shows the credentials, without a secret.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/credentials/{account_id}", tag = "business",
+    get, path = "/api/v1/business/tier1/credentials/{account_id}", operation_id = "show_credentials", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
@@ -54,7 +54,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, acting: Acting) -> Result<
 /// With `at_once`, every other token of the account ends as well, and a partner's own token must come of a sign-in by a mailed
 /// code within the last 15 minutes. The owner is told by mail, with a code that undoes it.
 #[utoipa::path(
-    post, path = "/api/v1/business/tier1/credentials/{account_id}/rotate", tag = "business",
+    post, path = "/api/v1/business/tier1/credentials/{account_id}/rotate", operation_id = "rotate_credentials", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     request_body = Option<RotateRequest>,
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),

@@ -82,7 +82,7 @@ fn form(headers: &HeaderMap) -> Result<MediaType, Refusal> {
 
 /// Lists the documents of an account.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/accounts/{account_id}/documents", tag = "business",
+    get, path = "/api/v1/business/tier1/accounts/{account_id}/documents", operation_id = "list_own_documents", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
@@ -98,7 +98,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, acting: Acting) -> Result<
 
 /// Uploads a document. The same file once more makes no second one.
 #[utoipa::path(
-    post, path = "/api/v1/business/tier1/accounts/{account_id}/documents", tag = "business",
+    post, path = "/api/v1/business/tier1/accounts/{account_id}/documents", operation_id = "add_document", tag = "business",
     params(
         ("account_id" = String, Path, description = "The account"),
         ("kind" = String, Query, description = "What it is, out of the kinds that the checklist names", example = "shop"),
@@ -129,7 +129,7 @@ pub(super) async fn add(
 
 /// Puts another file in a document's place, as long as no decision hangs on it.
 #[utoipa::path(
-    put, path = "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", tag = "business",
+    put, path = "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", operation_id = "replace_document", tag = "business",
     params(
         ("account_id" = String, Path, description = "The account"),
         ("document" = String, Path, description = "The document"),
@@ -164,7 +164,7 @@ pub(super) async fn replace(
 
 /// Removes a document, as long as no decision hangs on it.
 #[utoipa::path(
-    delete, path = "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", tag = "business",
+    delete, path = "/api/v1/business/tier1/accounts/{account_id}/documents/{document}", operation_id = "remove_document", tag = "business",
     params(
         ("account_id" = String, Path, description = "The account"),
         ("document" = String, Path, description = "The document"),

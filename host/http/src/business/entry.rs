@@ -84,7 +84,7 @@ pub(super) async fn sign_in(
 /// A code is good once, for ten minutes, five tries from one network and ten from all that have not
 /// entered the account before.
 #[utoipa::path(
-    post, path = "/api/v1/business/sign-up/verify", tag = "business",
+    post, path = "/api/v1/business/sign-up/verify", operation_id = "verify_code", tag = "business",
     request_body = VerifyRequest,
     security(()),
     responses(
@@ -116,7 +116,7 @@ pub(super) async fn verify(
 
 /// Takes sandbox credentials, and gives a token of their account.
 #[utoipa::path(
-    post, path = "/api/v1/business/token", tag = "business",
+    post, path = "/api/v1/business/token", operation_id = "issue_token", tag = "business",
     request_body = TokenRequest,
     security(()),
     responses(
@@ -149,7 +149,7 @@ pub(super) async fn token(
 /// What came after it of the same kind is undone as well, and every session of the account ends. A code is good once, for three
 /// days.
 #[utoipa::path(
-    post, path = "/api/v1/business/undo", tag = "business",
+    post, path = "/api/v1/business/undo", operation_id = "undo_change", tag = "business",
     request_body = UndoRequest,
     security(()),
     responses(

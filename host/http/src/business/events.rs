@@ -121,7 +121,7 @@ pub(super) async fn replay_own_event(
         (status = 202, description = "The event, which waits to be sent", body = EventBody),
         (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
         (status = 409, description = "`EVENTS_NOT_SENT`: there is no address or no secret, or sending was stopped", body = ErrorBody),
-        (status = 429, description = "`TOO_MANY_REQUESTS`: ten were sent within the last hour", body = ErrorBody),
+        (status = 429, description = "`RATE_LIMITED`: ten were sent within the last hour", body = ErrorBody),
     )
 )]
 pub(super) async fn test_webhook(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {

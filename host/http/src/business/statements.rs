@@ -20,7 +20,7 @@ const TEST_REPORT_BYTES: usize = 512;
 
 /// Lists the months of which there are statements with lines.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/accounts/{account_id}/statements", tag = "business",
+    get, path = "/api/v1/business/tier1/accounts/{account_id}/statements", operation_id = "list_own_statements", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
@@ -36,7 +36,7 @@ pub(super) async fn months(State(app): State<Arc<App>>, acting: Acting) -> Resul
 
 /// Draws up the statement of one month, as JSON, as CSV, or as a page to print.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/accounts/{account_id}/statements/{month}", tag = "business",
+    get, path = "/api/v1/business/tier1/accounts/{account_id}/statements/{month}", operation_id = "show_own_statement", tag = "business",
     params(
         ("account_id" = String, Path, description = "The account"),
         ("month" = String, Path, description = "The month, by Indian Standard Time", example = "2026-05"),
@@ -68,7 +68,7 @@ pub(super) async fn statement(
 /// Lists the completion reports that were taken as tests, because the account was never live. They cost nothing, and are
 /// forgotten after 30 days.
 #[utoipa::path(
-    get, path = "/api/v1/business/tier1/accounts/{account_id}/test-reports", tag = "business",
+    get, path = "/api/v1/business/tier1/accounts/{account_id}/test-reports", operation_id = "list_own_test_reports", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(

@@ -48,7 +48,7 @@ pub(crate) async fn in_pages(request: Request, next: Next) -> Response {
 /// it is for the user's own browser, which is known again by a cookie. Nothing begins here, so that whatever looks at
 /// addresses ahead of their reader uses nothing up. Refusals are pages for the user.
 #[utoipa::path(
-    get, path = "/link/{ticket}", tag = "linking",
+    get, path = "/link/{ticket}", operation_id = "show_link_page", tag = "linking",
     params(("ticket" = String, Path, description = "The last part of the link, good for ten minutes")),
     security(()),
     responses(
@@ -79,7 +79,7 @@ async fn ask(State(app): State<Arc<App>>, Path(ticket): Path<String>) -> Result<
 /// It takes the form of the page at the same address, from the browser that was asked there and from no other. Refusals are
 /// pages for the user.
 #[utoipa::path(
-    post, path = "/link/{ticket}", tag = "linking",
+    post, path = "/link/{ticket}", operation_id = "begin_link", tag = "linking",
     params(("ticket" = String, Path, description = "The last part of the link, good for ten minutes")),
     request_body(content = String, content_type = "application/x-www-form-urlencoded", description = "The page's form: `token`"),
     security(()),
@@ -126,7 +126,7 @@ async fn begin(State(app): State<Arc<App>>, Path(ticket): Path<String>, request:
 /// It takes no token: the cookie of the browser that began stands in its place. Each authorization server has an address of
 /// its own, and an answer at another one is refused.
 #[utoipa::path(
-    get, path = "/link/callback/{issuer}", tag = "linking",
+    get, path = "/link/callback/{issuer}", operation_id = "finish_link", tag = "linking",
     params(
         ("issuer" = String, Path, description = "Names the authorization server: a digest of its issuer"),
         ("state" = Option<String>, Query, description = "The request's own"),
@@ -162,7 +162,7 @@ async fn finish(
 
 /// Where all authorization servers sent browsers back to before each had an address of its own. Links nothing.
 #[utoipa::path(
-    get, path = "/link/callback", tag = "linking",
+    get, path = "/link/callback", operation_id = "refuse_outdated_link", tag = "linking",
     security(()),
     responses(
         (
@@ -195,7 +195,7 @@ async fn end(app: &App, issuer: Option<&str>, query: Option<String>, headers: &H
 
 /// Describes the gateway as an OAuth client, for authorization servers that take a client by the address of its metadata.
 #[utoipa::path(
-    get, path = "/.well-known/oauth-client/{document}", tag = "linking",
+    get, path = "/.well-known/oauth-client/{document}", operation_id = "show_client_metadata", tag = "linking",
     params(("document" = String, Path, description = "Names the authorization server by a digest of its issuer")),
     security(()),
     responses(

@@ -30,7 +30,7 @@ pub(super) struct AuditQuery {
 
 /// Reads the audit log, oldest first.
 #[utoipa::path(
-    get, path = "/api/v1/admin/audit", tag = "admin",
+    get, path = "/api/v1/admin/audit", operation_id = "list_audit_entries", tag = "admin",
     params(
         ("after" = Option<u64>, Query, description = "`next` of the page before"),
         ("limit" = Option<u32>, Query, description = "Entries of a page, 1 to 500; 100 when absent"),
@@ -64,7 +64,7 @@ pub(super) async fn list_entries(
 
 /// Follows the audit log from its first entry to its last, and compares it with its anchors.
 #[utoipa::path(
-    get, path = "/api/v1/admin/audit/verify", tag = "admin",
+    get, path = "/api/v1/admin/audit/verify", operation_id = "verify_audit", tag = "admin",
     security(("bearer" = ["admin"])),
     responses((status = 200, description = "Whether every entry follows from the one before, and is what was anchored", body = AuditVerified))
 )]

@@ -83,7 +83,7 @@ pub(super) async fn show_connection(State(app): State<Arc<App>>, acting: Acting)
 ///
 /// A failed probe is recorded and is an answer like any other: `ok` is false and `failure` says why.
 #[utoipa::path(
-    post, path = "/api/v1/mcp-admin/{id}/probe", tag = "admin",
+    post, path = "/api/v1/mcp-admin/{id}/probe", operation_id = "probe_connection", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
     security(("bearer" = ["admin"])),
     responses(
@@ -102,7 +102,7 @@ pub(super) async fn probe(State(app): State<Arc<App>>, acting: Acting) -> Result
 /// Without sample requests, it takes a person's confirmations into the last report: of what waited for them, and anew of what
 /// ends. The connection's `confirmations` show until when each holds.
 #[utoipa::path(
-    post, path = "/api/v1/mcp-admin/{id}/test", tag = "admin",
+    post, path = "/api/v1/mcp-admin/{id}/test", operation_id = "test_connection", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
     request_body = TestRequest,
     security(("bearer" = ["admin"])),
@@ -132,7 +132,7 @@ pub(super) async fn test(
 
 /// Switches a connection on: from then on, users' requests are routed to it.
 #[utoipa::path(
-    post, path = "/api/v1/mcp-admin/{id}/switch-on", tag = "admin",
+    post, path = "/api/v1/mcp-admin/{id}/switch-on", operation_id = "switch_on_connection", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
     security(("bearer" = ["admin"])),
     responses(
@@ -148,7 +148,7 @@ pub(super) async fn switch_on(State(app): State<Arc<App>>, acting: Acting) -> Re
 
 /// Takes a live connection out; the partner is told the reason by e-mail.
 #[utoipa::path(
-    post, path = "/api/v1/mcp-admin/{id}/suspend", tag = "admin",
+    post, path = "/api/v1/mcp-admin/{id}/suspend", operation_id = "suspend_connection", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
     request_body = ReasonRequest,
     security(("bearer" = ["admin"])),
@@ -169,7 +169,7 @@ pub(super) async fn suspend(
 
 /// Lifts a suspension: back to the sandbox, through probe, test and approval again.
 #[utoipa::path(
-    post, path = "/api/v1/mcp-admin/{id}/lift", tag = "admin",
+    post, path = "/api/v1/mcp-admin/{id}/lift", operation_id = "lift_suspension", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
     request_body = ReasonRequest,
     security(("bearer" = ["admin"])),

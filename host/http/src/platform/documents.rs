@@ -18,7 +18,7 @@ const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream")
 
 /// Hands a document over as a file. That it was read, and by whom, is in the audit log first.
 #[utoipa::path(
-    get, path = "/api/v1/admin/accounts/{id}/documents/{document}", tag = "admin",
+    get, path = "/api/v1/admin/accounts/{id}/documents/{document}", operation_id = "read_document", tag = "admin",
     params(
         ("id" = String, Path, description = "The account"),
         ("document" = String, Path, description = "The document"),

@@ -78,7 +78,7 @@ pub(super) async fn show_health(State(app): State<Arc<App>>, Path(partner): Path
 ///
 /// It counts as those that the gateway finds itself: three incidents of one code within 90 days suspend the partner.
 #[utoipa::path(
-    post, path = "/api/v1/admin/partners/{partner}/strikes", tag = "admin",
+    post, path = "/api/v1/admin/partners/{partner}/strikes", operation_id = "record_strike", tag = "admin",
     params(("partner" = String, Path, description = "Partner identifier")),
     request_body = StrikeRequest,
     security(("bearer" = ["admin"])),

@@ -32,7 +32,7 @@ const BALANCE_BYTES: usize = 128;
 
 /// Lists the months of which a partner has statements with lines.
 #[utoipa::path(
-    get, path = "/api/v1/admin/partners/{partner}/statements", tag = "admin",
+    get, path = "/api/v1/admin/partners/{partner}/statements", operation_id = "list_statements", tag = "admin",
     params(("partner" = String, Path, description = "The partner")),
     security(("bearer" = ["admin"])),
     responses(
@@ -51,7 +51,7 @@ pub(super) async fn months(
 
 /// Draws up a partner's statement of one month, as JSON, as CSV, or as a page to print.
 #[utoipa::path(
-    get, path = "/api/v1/admin/partners/{partner}/statements/{month}", tag = "admin",
+    get, path = "/api/v1/admin/partners/{partner}/statements/{month}", operation_id = "show_statement", tag = "admin",
     params(
         ("partner" = String, Path, description = "The partner"),
         ("month" = String, Path, description = "The month, by Indian Standard Time", example = "2026-05"),
@@ -82,7 +82,7 @@ pub(super) async fn statement(
 
 /// Shows the balances of all accounts, as of one moment.
 #[utoipa::path(
-    get, path = "/api/v1/admin/ledger/trial-balance", tag = "admin",
+    get, path = "/api/v1/admin/ledger/trial-balance", operation_id = "show_trial_balance", tag = "admin",
     security(("bearer" = ["admin"])),
     responses((status = 200, description = "The balances, and whether they sum to zero", body = TrialBalanceBody))
 )]
@@ -101,7 +101,7 @@ pub(super) struct EntriesQuery {
 
 /// Reads the ledger, in its order.
 #[utoipa::path(
-    get, path = "/api/v1/admin/ledger/entries", tag = "admin",
+    get, path = "/api/v1/admin/ledger/entries", operation_id = "list_ledger_entries", tag = "admin",
     params(
         ("after" = Option<u64>, Query, description = "`next` of the page before"),
         ("limit" = Option<u32>, Query, description = "Entries of a page, 1 to 500; 100 when absent"),
@@ -128,7 +128,7 @@ pub(super) async fn list_entries(
 
 /// Shows an entry, and whether it was taken back.
 #[utoipa::path(
-    get, path = "/api/v1/admin/ledger/entries/{number}", tag = "admin",
+    get, path = "/api/v1/admin/ledger/entries/{number}", operation_id = "show_ledger_entry", tag = "admin",
     params(("number" = u64, Path, description = "The entry")),
     security(("bearer" = ["admin"])),
     responses(
@@ -149,7 +149,7 @@ pub(super) async fn show_entry(
 ///
 /// Its order is not booked again, however often the partner sends the report.
 #[utoipa::path(
-    post, path = "/api/v1/admin/ledger/entries/{number}/reversal", tag = "admin",
+    post, path = "/api/v1/admin/ledger/entries/{number}/reversal", operation_id = "reverse_ledger_entry", tag = "admin",
     params(("number" = u64, Path, description = "The entry")),
     request_body = ReasonRequest,
     security(("bearer" = ["admin"])),
@@ -176,7 +176,7 @@ pub(super) async fn take_back(
 /// The rate stays as it was. Whether commission is due on another status is for the live contract to say. The same report
 /// sent again is still a repeat, and gets the receipt of the replacement.
 #[utoipa::path(
-    post, path = "/api/v1/admin/ledger/entries/{number}/correction", tag = "admin",
+    post, path = "/api/v1/admin/ledger/entries/{number}/correction", operation_id = "correct_ledger_entry", tag = "admin",
     params(("number" = u64, Path, description = "The entry")),
     request_body = CorrectionRequest,
     security(("bearer" = ["admin"])),
@@ -214,7 +214,7 @@ pub(super) struct VerifyQuery {
 ///
 /// What is wrong is an answer like any other: `sound` is false and `faults` says why.
 #[utoipa::path(
-    get, path = "/api/v1/admin/ledger/verify", tag = "admin",
+    get, path = "/api/v1/admin/ledger/verify", operation_id = "verify_ledger", tag = "admin",
     params(("expect_head" = Option<String>, Query, description = "`head` of an earlier verification; it must still be an entry")),
     security(("bearer" = ["admin"])),
     responses(

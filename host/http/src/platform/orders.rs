@@ -20,7 +20,7 @@ const FINDING_BYTES: usize = 512;
 
 /// Lists orders, newest first; all of them, those at a partner, or those that are known by something.
 #[utoipa::path(
-    get, path = "/api/v1/admin/orders", tag = "admin",
+    get, path = "/api/v1/admin/orders", operation_id = "list_all_orders", tag = "admin",
     params(
         ("known_as" = Option<String>, Query, description = "The order's identifier, one that its partner has given it, the request \
             identifier of its search or its booking, or the receipt of its ranking or of its report"),
@@ -54,7 +54,7 @@ pub(super) async fn list_orders(
 
 /// Shows an order whole: what was ordered, how far it is and what happened to it, its receipts, and the findings about it.
 #[utoipa::path(
-    get, path = "/api/v1/admin/orders/{order_id}", tag = "admin",
+    get, path = "/api/v1/admin/orders/{order_id}", operation_id = "show_order_record", tag = "admin",
     params(("order_id" = String, Path, description = "The order", example = "ord_019ab4c8f2000f1e2d3c4b5a6978")),
     security(("bearer" = ["admin"])),
     responses(

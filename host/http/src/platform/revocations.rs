@@ -29,7 +29,7 @@ pub(super) async fn list_revocations(State(app): State<Arc<App>>) -> Result<Resp
 /// A component that is revoked, or that only revoked keys have signed, runs nowhere from then on: every gateway of the store takes it
 /// out of service within a second, and the last version that is still trusted serves in its place, if there is one.
 #[utoipa::path(
-    post, path = "/api/v1/admin/contracts/revocations", tag = "admin",
+    post, path = "/api/v1/admin/contracts/revocations", operation_id = "add_revocation", tag = "admin",
     request_body = RevocationOrder,
     security(("bearer" = ["admin"])),
     responses(

@@ -34,7 +34,7 @@ impl From<RolloutError> for Refusal {
 /// First it serves nobody, and ranks again a part of what the live version has ranked; then it serves a growing share of the users;
 /// then it is live. A stage ends when enough was seen for long enough. A bound that is broken takes it back at all gateways.
 #[utoipa::path(
-    post, path = "/api/v1/admin/contracts/{digest}/promote", tag = "admin",
+    post, path = "/api/v1/admin/contracts/{digest}/promote", operation_id = "promote_contract", tag = "admin",
     params(("digest" = String, Path, description = "SHA-256 of the component, 64 hexadecimal characters")),
     request_body = PromotionOrder,
     security(("bearer" = ["admin"])),
@@ -75,7 +75,7 @@ pub(super) async fn show_rollout(State(app): State<Arc<App>>, Path(intent): Path
 
 /// Pauses a rollout, resumes or aborts it, or goes on without waiting for what a stage lacks.
 #[utoipa::path(
-    post, path = "/api/v1/admin/intents/{intent}/rollout", tag = "admin",
+    post, path = "/api/v1/admin/intents/{intent}/rollout", operation_id = "act_on_rollout", tag = "admin",
     params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
     request_body = RolloutOrder,
     security(("bearer" = ["admin"])),

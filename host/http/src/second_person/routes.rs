@@ -91,7 +91,7 @@ async fn show_approval(
 /// It takes somebody else than who asked, with the scope that the request names. When it is answered with a refusal of the
 /// operation's own, nothing waits any more: it has to be asked for again.
 #[utoipa::path(
-    post, path = "/api/v1/admin/approvals/{approval}/approve", tag = "admin",
+    post, path = "/api/v1/admin/approvals/{approval}/approve", operation_id = "approve_request", tag = "admin",
     params(("approval" = String, Path, description = "What waits")),
     security(("bearer" = ["admin"])),
     responses(
@@ -137,7 +137,7 @@ async fn approve(
 
 /// Refuses what waits. Whoever asked for it may take it back so.
 #[utoipa::path(
-    post, path = "/api/v1/admin/approvals/{approval}/refuse", tag = "admin",
+    post, path = "/api/v1/admin/approvals/{approval}/refuse", operation_id = "refuse_request", tag = "admin",
     params(("approval" = String, Path, description = "What waits")),
     security(("bearer" = ["admin"])),
     responses(

@@ -82,7 +82,7 @@ struct CompareQuery {
         ("limit" = Option<u64>, Query, description = "At most so many receipts, the latest; 1 to 10,000,000, 1,000,000 when \
             absent"),
     ),
-    request_body(content = String, content_type = "application/wasm", description = "The component"),
+    request_body(content = Option<String>, content_type = "application/wasm", description = "The component; none with `digest`"),
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "Events until the `end`; the data of `report` is described by `ComparisonReport`, that of \

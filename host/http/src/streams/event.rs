@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use intent_gateway_routing::following::End;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// How long a reader waits before it comes back after its connection broke.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
@@ -61,10 +62,11 @@ pub(super) enum Ending {
     Shutdown,
 }
 
-/// What the last event says.
-#[derive(Serialize)]
-struct Ended {
-    /// Why.
+/// What the last event of a stream says.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StreamEnd)]
+pub(super) struct Ended {
+    /// Why nothing follows: `complete`, `failed`, `unavailable`, `time_limit`, `shutdown`, `overloaded` or `interrupted`.
     reason: &'static str,
     /// Whether it is worth asking again.
     resume: bool,

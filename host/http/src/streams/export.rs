@@ -13,8 +13,8 @@ use intent_gateway_domain::accesses::Access;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_routing::following::End;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -100,9 +100,17 @@ async fn export_receipts(
     Ok(respond(body.until(app.draining.clone())))
 }
 
+/// How far an export is before its first receipt.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ExportCounted)]
+pub(super) struct Counted {
+    /// Receipts that were looked through.
+    receipts: u64,
+}
+
 fn say(told: ExportEvent, request_id: &RequestId) -> Bytes {
     match told {
-        ExportEvent::Counted(receipts) => event::event("counted", None, &json!({ "receipts": receipts }), SMALL_BYTES),
+        ExportEvent::Counted(receipts) => event::event("counted", None, &Counted { receipts }, SMALL_BYTES),
         ExportEvent::Receipt(receipt) => event::event("receipt", None, &receipt, RECEIPT_BYTES),
         ExportEvent::Done(summary) => {
             let summary = event::event("summary", None, &summary, SMALL_BYTES);

@@ -14,6 +14,7 @@ use intent_gateway_routing::following::{Delivery, End, Event, EventId, FollowErr
 use intent_gateway_routing::pinned::PinnedFailure;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -46,8 +47,11 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// What the partner told of its work.
-#[derive(Serialize)]
-struct Progress<'a> {
+#[derive(Serialize, ToSchema)]
+#[schema(as = FollowProgress)]
+pub(super) struct Progress<'a> {
+    /// Those of its `notifications/progress`, without the token.
+    #[schema(value_type = Object)]
     params: &'a RawValue,
 }
 

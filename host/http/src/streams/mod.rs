@@ -11,6 +11,7 @@ mod event;
 mod export;
 mod follow;
 mod orders;
+pub(crate) mod schema;
 mod search;
 mod turns;
 

@@ -9,6 +9,7 @@ use intent_gateway_api::search::SearchAnswer;
 use intent_gateway_routing::following::End;
 use intent_gateway_routing::search::{SearchRequest, Snapshot};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::body::EventBody;
 use super::event::{self, Ending};
@@ -19,8 +20,8 @@ use crate::error::Refusal;
 use crate::request_id::RequestId;
 
 /// A whole answer, over those who have answered so far.
-#[derive(Serialize)]
-struct Shown<'a> {
+#[derive(Serialize, ToSchema)]
+pub(super) struct SearchSnapshot<'a> {
     #[serde(flatten)]
     answer: SearchAnswer<'a>,
     /// Whether nothing is missing: no other snapshot follows.
@@ -56,6 +57,6 @@ fn write_snapshot(snapshot: &Snapshot) -> Bytes {
     let capacity = answer.estimate_bytes();
     let awaited: Vec<&str> = snapshot.awaited.iter().map(|partner| partner.id.as_str()).collect();
     let complete = awaited.is_empty();
-    let event = event::event("snapshot", None, &Shown { answer, complete, awaited }, capacity);
+    let event = event::event("snapshot", None, &SearchSnapshot { answer, complete, awaited }, capacity);
     if complete { [event, event::end(None, Ending::Of(End::Complete))].concat().into() } else { event }
 }

@@ -50,8 +50,14 @@ async fn the_document_is_whole() {
     for reference in references {
         assert!(document.pointer(&reference[1..]).is_some(), "{reference} leads nowhere");
     }
+    let mut operations = BTreeSet::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("a path item") {
+            let name = operation["operationId"].as_str().expect("a name");
+            assert!(operations.insert(name), "{method} {path}: `{name}` names another operation as well");
+            let tells_events = !operation["responses"]["200"]["content"]["text/event-stream"].is_null();
+            let event = operation["x-event"].as_str().map(|name| &document["components"]["schemas"][name]["oneOf"]);
+            assert_eq!(event.is_some_and(Value::is_array), tells_events, "{method} {path}");
             assert!(operation["summary"].is_string(), "{method} {path} has no summary");
             assert!(operation["responses"].get("500").is_some(), "{method} {path}");
         }
