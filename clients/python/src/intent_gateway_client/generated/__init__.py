@@ -1,0 +1,1 @@
+# Made by clients/generate. Not edited by hand.

@@ -1,0 +1,711 @@
+# Made by clients/generate. Not edited by hand.
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, Literal, cast
+
+from intent_gateway_client.aio.transport import Transport
+from intent_gateway_client.generated import models
+from intent_gateway_client.request import Request, segment
+
+
+class OrchestratorOperations:
+    """What an orchestrator may call."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    async def call_tool(self, intent: str, tool: str, body: models.ToolRequest, *, user: str | None = None, timeout: float | None = None) -> models.ToolAnswer:
+        """Calls a tool of an intent that is not a search: books, follows, cancels."""
+        return cast('models.ToolAnswer', await self.transport.send(Request("POST", f"/api/v1/intents/{segment(intent)}/tools/{segment(tool)}", user=user, json=body), timeout))
+
+    async def classify(self, body: models.ClassifyRequest, *, timeout: float | None = None) -> models.Classified:
+        """Finds the intent of an utterance."""
+        return cast('models.Classified', await self.transport.send(Request("POST", "/api/v1/classify", json=body, repeatable=True), timeout))
+
+    async def erase_user(self, *, user: str, timeout: float | None = None) -> models.UserErased | models.ApprovalBody:
+        """Erases a user: links are ended, receipts and what was found in them emptied, orders kept without the person."""
+        return cast('models.UserErased | models.ApprovalBody', await self.transport.send(Request("DELETE", "/api/v1/user-data", user=user), timeout))
+
+    async def export_user(self, *, user: str, after: str | None = None, timeout: float | None = None) -> models.UserData:
+        """Shows a page of what the gateway keeps of a user: accounts linked at partners, orders, and searches with what was shown."""
+        return cast('models.UserData', await self.transport.send(Request("GET", "/api/v1/user-data", user=user, query={"after": after}, repeatable=True), timeout))
+
+    async def follow_tool(self, intent: str, tool: str, body: models.ToolRequest, *, user: str | None = None, last_event_id: str | None = None, timeout: float | None = None) -> AsyncGenerator[models.FollowEvent, None]:
+        """Follows an order: the answers of a track tool, as they change, and what the partner tells of its work meanwhile."""
+        events = self.transport.events(Request("POST", f"/api/v1/intents/{segment(intent)}/tools/{segment(tool)}/stream", user=user, json=body, last_event_id=last_event_id), True, timeout)
+        async with aclosing(events):
+            async for event in events:
+                yield cast('models.FollowEvent', event)
+
+    async def list_intents(self, *, timeout: float | None = None) -> models.IntentList:
+        """Lists the live intents."""
+        return cast('models.IntentList', await self.transport.send(Request("GET", "/api/v1/intents", repeatable=True), timeout))
+
+    async def list_links(self, *, user: str, timeout: float | None = None) -> models.LinkList:
+        """Lists the accounts that a user has linked at partners."""
+        return cast('models.LinkList', await self.transport.send(Request("GET", "/api/v1/links", user=user, repeatable=True), timeout))
+
+    async def list_orders(self, *, user: str | None = None, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> models.OrderList:
+        """Lists what a user has ordered, newest first; without `x-user-id`, what was ordered for nobody by name."""
+        return cast('models.OrderList', await self.transport.send(Request("GET", "/api/v1/orders", user=user, query={"before": before, "limit": limit, "intent": intent, "state": state, "open": open, "in_doubt": in_doubt}, repeatable=True), timeout))
+
+    async def iterate_orders(self, *, user: str | None = None, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> AsyncGenerator[models.OrderSummary, None]:
+        """Lists what a user has ordered, newest first; without `x-user-id`, what was ordered for nobody by name. One after the other, over all pages."""
+        while True:
+            page = await self.list_orders(user=user, before=before, limit=limit, intent=intent, state=state, open=open, in_doubt=in_doubt, timeout=timeout)
+            for item in page["orders"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def offer_link(self, body: models.LinkRequest, *, user: str, timeout: float | None = None) -> models.LinkOffered:
+        """Gives out an address where a user links an account at a partner."""
+        return cast('models.LinkOffered', await self.transport.send(Request("POST", "/api/v1/links", user=user, json=body), timeout))
+
+    async def order_events(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.OrderChanges:
+        """Tells which orders of the orchestrator's users have changed since a cursor, each once, as it is now; without one, all."""
+        return cast('models.OrderChanges', await self.transport.send(Request("GET", "/api/v1/orders/events", query={"after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def stream_order_events(self, *, after: str | None = None, limit: int | None = None, last_event_id: str | None = None, timeout: float | None = None) -> AsyncGenerator[models.OrderEvent, None]:
+        """Tells which orders of the orchestrator's users have changed since a cursor, each once, as it is now; without one, all. As events."""
+        events = self.transport.events(Request("GET", "/api/v1/orders/events", query={"after": after, "limit": limit}, repeatable=True, last_event_id=last_event_id), True, timeout)
+        async with aclosing(events):
+            async for event in events:
+                yield cast('models.OrderEvent', event)
+
+    async def remove_link(self, partner: str, *, user: str, timeout: float | None = None) -> models.LinkRemoved:
+        """Ends a link: the gateway forgets the tokens, and has them revoked where they came from."""
+        return cast('models.LinkRemoved', await self.transport.send(Request("DELETE", f"/api/v1/links/{segment(partner)}", user=user), timeout))
+
+    async def search(self, intent: str, body: Mapping[str, Any], *, user: str | None = None, timeout: float | None = None) -> models.SearchAnswer:
+        """Searches: checks the request, asks the partners, ranks what they offer."""
+        return cast('models.SearchAnswer', await self.transport.send(Request("POST", f"/api/v1/intents/{segment(intent)}/search", user=user, json=body, repeatable=True), timeout))
+
+    async def stream_search(self, intent: str, body: Mapping[str, Any], *, user: str | None = None, timeout: float | None = None) -> AsyncGenerator[models.SearchEvent, None]:
+        """Searches: checks the request, asks the partners, ranks what they offer. As events."""
+        events = self.transport.events(Request("POST", f"/api/v1/intents/{segment(intent)}/search", user=user, json=body, repeatable=True), False, timeout)
+        async with aclosing(events):
+            async for event in events:
+                yield cast('models.SearchEvent', event)
+
+    async def show_intent(self, intent: str, *, timeout: float | None = None) -> models.IntentDetail:
+        """Shows everything that the live contract of an intent declares."""
+        return cast('models.IntentDetail', await self.transport.send(Request("GET", f"/api/v1/intents/{segment(intent)}", repeatable=True), timeout))
+
+    async def show_order(self, order_id: str, *, user: str | None = None, timeout: float | None = None) -> models.OrderDetail:
+        """Shows an order whole: what was ordered, how far it is, what happened to it, and what may be done with it now."""
+        return cast('models.OrderDetail', await self.transport.send(Request("GET", f"/api/v1/orders/{segment(order_id)}", user=user, repeatable=True), timeout))
+
+
+class PartnerOperations:
+    """What a partner may call, of its own account."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    async def add_document(self, account_id: str, body: bytes, media_type: Literal['application/pdf', 'image/jpeg', 'image/png'], *, kind: str, name: str | None = None, timeout: float | None = None) -> models.DocumentBody:
+        """Uploads a document. The same file once more makes no second one."""
+        return cast('models.DocumentBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/accounts/{segment(account_id)}/documents", query={"kind": kind, "name": name}, content=body, media_type=media_type), timeout))
+
+    async def enable_webhook(self, account_id: str, *, timeout: float | None = None) -> models.WebhookBody:
+        """Has events sent again after that was stopped, because the webhook had taken none for five days or said that it is gone. What
+was not sent meanwhile is sent by a replay of each."""
+        return cast('models.WebhookBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}/webhook/enable"), timeout))
+
+    async def end_sessions(self, account_id: str, *, timeout: float | None = None) -> None:
+        """Ends all sessions of the account: no token that was issued before is accepted any more, this one included."""
+        await self.transport.send(Request("POST", f"/api/v1/business/tier1/accounts/{segment(account_id)}/sessions/end"), timeout)
+
+    async def issue_credentials(self, account_id: str, *, timeout: float | None = None) -> models.CredentialsBody:
+        """Issues the account's credentials. The secret is in this answer and in no other."""
+        return cast('models.CredentialsBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}"), timeout))
+
+    async def issue_token(self, body: models.TokenRequest, *, timeout: float | None = None) -> models.IssuedToken:
+        """Takes sandbox credentials, and gives a token of their account."""
+        return cast('models.IssuedToken', await self.transport.send(Request("POST", "/api/v1/business/token", json=body), timeout))
+
+    async def list_own_documents(self, account_id: str, *, timeout: float | None = None) -> models.DocumentList:
+        """Lists the documents of an account."""
+        return cast('models.DocumentList', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/documents", repeatable=True), timeout))
+
+    async def list_own_events(self, account_id: str, *, before: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.EventsBody:
+        """Lists what the partner was told, the latest first, each with every try to deliver it to the webhook. Events are kept for 30
+days."""
+        return cast('models.EventsBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/events", query={"before": before, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_own_events(self, account_id: str, *, before: str | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.EventBody, None]:
+        """Lists what the partner was told, the latest first, each with every try to deliver it to the webhook. Events are kept for 30
+days. One after the other, over all pages."""
+        while True:
+            page = await self.list_own_events(account_id, before=before, limit=limit, timeout=timeout)
+            for item in page["events"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_own_findings(self, account_id: str, *, before: int | None = None, limit: int | None = None, severity: str | None = None, source: str | None = None, intent: str | None = None, code: str | None = None, timeout: float | None = None) -> models.PartnerFindings:
+        """Lists what was found in the partner's answers and completion reports: what was dropped and why, with an excerpt of
+what was sent; strikes; reports that were refused or are questioned."""
+        return cast('models.PartnerFindings', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/findings", query={"before": before, "limit": limit, "severity": severity, "source": source, "intent": intent, "code": code}, repeatable=True), timeout))
+
+    async def iterate_own_findings(self, account_id: str, *, before: int | None = None, limit: int | None = None, severity: str | None = None, source: str | None = None, intent: str | None = None, code: str | None = None, timeout: float | None = None) -> AsyncGenerator[models.Finding, None]:
+        """Lists what was found in the partner's answers and completion reports: what was dropped and why, with an excerpt of
+what was sent; strikes; reports that were refused or are questioned. One after the other, over all pages."""
+        while True:
+            page = await self.list_own_findings(account_id, before=before, limit=limit, severity=severity, source=source, intent=intent, code=code, timeout=timeout)
+            for item in page["findings"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_own_orders(self, account_id: str, *, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> models.OrderList:
+        """Lists what was ordered at the partner, newest first."""
+        return cast('models.OrderList', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/orders", query={"before": before, "limit": limit, "intent": intent, "state": state, "open": open, "in_doubt": in_doubt}, repeatable=True), timeout))
+
+    async def iterate_own_orders(self, account_id: str, *, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> AsyncGenerator[models.OrderSummary, None]:
+        """Lists what was ordered at the partner, newest first. One after the other, over all pages."""
+        while True:
+            page = await self.list_own_orders(account_id, before=before, limit=limit, intent=intent, state=state, open=open, in_doubt=in_doubt, timeout=timeout)
+            for item in page["orders"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_own_overdue(self, account_id: str, *, timeout: float | None = None) -> models.PartnerOverdue:
+        """Lists the partner's orders that wait for its completion report."""
+        return cast('models.PartnerOverdue', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/overdue-orders", repeatable=True), timeout))
+
+    async def list_own_statements(self, account_id: str, *, timeout: float | None = None) -> models.MonthsBody:
+        """Lists the months of which there are statements with lines."""
+        return cast('models.MonthsBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/statements", repeatable=True), timeout))
+
+    async def list_own_test_reports(self, account_id: str, *, timeout: float | None = None) -> models.TestReportsBody:
+        """Lists the completion reports that were taken as tests, because the account was never live. They cost nothing, and are
+forgotten after 30 days."""
+        return cast('models.TestReportsBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/test-reports", repeatable=True), timeout))
+
+    async def register_endpoint(self, account_id: str, body: models.EndpointRequest, *, timeout: float | None = None) -> models.ConnectionBody:
+        """Registers where the partner is called."""
+        return cast('models.ConnectionBody', await self.transport.send(Request("PUT", f"/api/v1/business/tier1/connection/{segment(account_id)}", json=body), timeout))
+
+    async def remove_document(self, account_id: str, document: str, *, timeout: float | None = None) -> models.ApprovalBody:
+        """Removes a document, as long as no decision hangs on it."""
+        return cast('models.ApprovalBody', await self.transport.send(Request("DELETE", f"/api/v1/business/tier1/accounts/{segment(account_id)}/documents/{segment(document)}"), timeout))
+
+    async def replace_document(self, account_id: str, document: str, body: bytes, media_type: Literal['application/pdf', 'image/jpeg', 'image/png'], *, kind: str, name: str | None = None, timeout: float | None = None) -> models.DocumentBody:
+        """Puts another file in a document's place, as long as no decision hangs on it."""
+        return cast('models.DocumentBody', await self.transport.send(Request("PUT", f"/api/v1/business/tier1/accounts/{segment(account_id)}/documents/{segment(document)}", query={"kind": kind, "name": name}, content=body, media_type=media_type), timeout))
+
+    async def replay_own_event(self, account_id: str, event: str, *, timeout: float | None = None) -> models.EventBody:
+        """Has an event sent again, whatever became of it: at once, and with retries over a day."""
+        return cast('models.EventBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/accounts/{segment(account_id)}/events/{segment(event)}/replay"), timeout))
+
+    async def rotate_credentials(self, account_id: str, body: models.RotateRequest | None = None, *, timeout: float | None = None) -> models.CredentialsBody:
+        """Replaces the secret. The one before works for 24 hours more, or not at all with `at_once`."""
+        return cast('models.CredentialsBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}/rotate", json=body), timeout))
+
+    async def rotate_event_secret(self, account_id: str, body: models.RotateRequest | None = None, *, timeout: float | None = None) -> models.WebhookBody:
+        """Replaces the secret that events are signed with, or makes the first one. The one before signs as well for 24 hours more, or not
+at all with `at_once`, which takes a token that comes of a sign-in by a mailed code within the last 15 minutes. The owner is told
+by mail."""
+        return cast('models.WebhookBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}/webhook/event-secret/rotate", json=body), timeout))
+
+    async def rotate_webhook_key(self, account_id: str, body: models.RotateRequest | None = None, *, timeout: float | None = None) -> models.WebhookBody:
+        """Replaces the webhook's signing key. The one before works for 24 hours more, or not at all with `at_once`."""
+        return cast('models.WebhookBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}/webhook/rotate", json=body), timeout))
+
+    async def set_profile(self, account_id: str, body: models.ProfileBody, *, timeout: float | None = None) -> models.OverviewBody:
+        """Keeps what the compliance review looks at: legal entity, tax number, licences, privacy policy."""
+        return cast('models.OverviewBody', await self.transport.send(Request("PUT", f"/api/v1/business/tier1/accounts/{segment(account_id)}/profile", json=body), timeout))
+
+    async def set_webhook(self, account_id: str, body: models.WebhookRequest, *, timeout: float | None = None) -> models.WebhookBody:
+        """Saves the webhook's address. A new address brings a new signing key, which is in this answer and in no other."""
+        return cast('models.WebhookBody', await self.transport.send(Request("PUT", f"/api/v1/business/tier1/credentials/{segment(account_id)}/webhook", json=body), timeout))
+
+    async def show_account(self, account_id: str, *, timeout: float | None = None) -> models.OverviewBody:
+        """Shows where an account stands, and what is next."""
+        return cast('models.OverviewBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}", repeatable=True), timeout))
+
+    async def show_credentials(self, account_id: str, *, timeout: float | None = None) -> models.CredentialsBody:
+        """Shows the credentials, without a secret."""
+        return cast('models.CredentialsBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/credentials/{segment(account_id)}", repeatable=True), timeout))
+
+    async def show_manifest(self, account_id: str, *, timeout: float | None = None) -> models.ManifestsBody:
+        """Shows the latest manifest and the one in force."""
+        return cast('models.ManifestsBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/manifest/{segment(account_id)}", repeatable=True), timeout))
+
+    async def show_own_connection(self, account_id: str, *, timeout: float | None = None) -> models.ConnectionBody:
+        """Shows the connection, with what the last probe and the tests saw."""
+        return cast('models.ConnectionBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/connection/{segment(account_id)}", repeatable=True), timeout))
+
+    async def show_own_event(self, account_id: str, event: str, *, timeout: float | None = None) -> models.EventBody:
+        """Shows one event, with every try to deliver it."""
+        return cast('models.EventBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/events/{segment(event)}", repeatable=True), timeout))
+
+    async def show_own_order(self, account_id: str, order: str, *, timeout: float | None = None) -> models.PartnerOrder:
+        """Shows an order by its identifier, by any that the partner has given it, or by the request identifier of its search or its
+booking; the newest, where several are known by it."""
+        return cast('models.PartnerOrder', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/orders/{segment(order)}", repeatable=True), timeout))
+
+    async def show_own_statement(self, account_id: str, month: str, *, timeout: float | None = None) -> models.StatementBody:
+        """Draws up the statement of one month, as JSON, as CSV, or as a page to print."""
+        return cast('models.StatementBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/statements/{segment(month)}", repeatable=True), timeout))
+
+    async def show_own_traffic(self, account_id: str, *, timeout: float | None = None) -> models.PartnerTraffic:
+        """Shows how the partner's tools did in the last hour, every ten seconds: calls, failures and times, beside the targets."""
+        return cast('models.PartnerTraffic', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/traffic", repeatable=True), timeout))
+
+    async def show_webhook(self, account_id: str, *, timeout: float | None = None) -> models.WebhookBody:
+        """Shows the webhook, keys redacted, and how events are sent there."""
+        return cast('models.WebhookBody', await self.transport.send(Request("GET", f"/api/v1/business/tier1/credentials/{segment(account_id)}/webhook", repeatable=True), timeout))
+
+    async def sign_in(self, body: models.SignInRequest, *, timeout: float | None = None) -> models.CodeSent:
+        """Sends a code to an account's address, to enter it with."""
+        return cast('models.CodeSent', await self.transport.send(Request("POST", "/api/v1/business/sign-in", json=body), timeout))
+
+    async def sign_up(self, body: models.SignUpRequest, *, timeout: float | None = None) -> models.CodeSent:
+        """Sends a code to a corporate address, to open an account with."""
+        return cast('models.CodeSent', await self.transport.send(Request("POST", "/api/v1/business/sign-up", json=body), timeout))
+
+    async def submit_manifest(self, account_id: str, body: Mapping[str, Any], *, timeout: float | None = None) -> models.SubmittedBody:
+        """Submits a manifest; the one before is replaced."""
+        return cast('models.SubmittedBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/manifest/{segment(account_id)}", json=body), timeout))
+
+    async def summarize_own_findings(self, account_id: str, *, timeout: float | None = None) -> models.FindingsSummary:
+        """Counts the partner's findings of the last 30 days by rule and day, and shows its strikes and how long its tools take
+beside their targets."""
+        return cast('models.FindingsSummary', await self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/findings/summary", repeatable=True), timeout))
+
+    async def test_call(self, account_id: str, body: models.TestCallRequest, *, timeout: float | None = None) -> models.TestCallAnswer:
+        """Tries a wish: finds its intent and answers with a stub, and a sample of the intent's own. No partner is called."""
+        return cast('models.TestCallAnswer', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}/test-call", json=body), timeout))
+
+    async def test_webhook(self, account_id: str, *, timeout: float | None = None) -> models.EventBody:
+        """Sends an event `webhook.test`, to try the webhook; at most ten in an hour."""
+        return cast('models.EventBody', await self.transport.send(Request("POST", f"/api/v1/business/tier1/credentials/{segment(account_id)}/webhook/test"), timeout))
+
+    async def try_mapping(self, account_id: str, body: models.TrialBody, *, timeout: float | None = None) -> models.TrialResult:
+        """Tries a mapping on an answer of the API that is pasted: what would be sent, what becomes of the answer, and what the
+intent's contract says of each option."""
+        return cast('models.TrialResult', await self.transport.send(Request("POST", f"/api/v1/business/tier1/manifest/{segment(account_id)}/try", json=body), timeout))
+
+    async def undo_change(self, body: models.UndoRequest, *, timeout: float | None = None) -> models.UndoneBody:
+        """Undoes a change of the account's secrets or addresses, with the code of the mail that told its owner of it."""
+        return cast('models.UndoneBody', await self.transport.send(Request("POST", "/api/v1/business/undo", json=body), timeout))
+
+    async def verify_code(self, body: models.VerifyRequest, *, timeout: float | None = None) -> models.SignedIn:
+        """Takes the code of a sign-up or a sign-in, and gives a token of the account."""
+        return cast('models.SignedIn', await self.transport.send(Request("POST", "/api/v1/business/sign-up/verify", json=body), timeout))
+
+    async def write_phone_manifest(self, account_id: str, body: Mapping[str, Any], *, timeout: float | None = None) -> models.PhoneManifestBody:
+        """Writes the manifest of a business that has no server and is reached by phone, out of a short form."""
+        return cast('models.PhoneManifestBody', await self.transport.send(Request("POST", f"/api/v1/business/tier2/manifest/{segment(account_id)}", json=body), timeout))
+
+
+class PlatformOperations:
+    """What the platform team may call."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    async def accept_drift(self, id: str, body: models.ReasonRequest, *, timeout: float | None = None) -> models.ConnectionBody:
+        """Takes a live partner's changed tools as they are: approves the review of its drift that is open."""
+        return cast('models.ConnectionBody', await self.transport.send(Request("POST", f"/api/v1/mcp-admin/{segment(id)}/accept-drift", json=body), timeout))
+
+    async def act_on_rollout(self, intent: str, body: models.RolloutOrder, *, timeout: float | None = None) -> models.Rollouts:
+        """Pauses a rollout, resumes or aborts it, or goes on without waiting for what a stage lacks."""
+        return cast('models.Rollouts', await self.transport.send(Request("POST", f"/api/v1/admin/intents/{segment(intent)}/rollout", json=body), timeout))
+
+    async def activate_contract(self, digest: str, *, at_once: bool | None = None, timeout: float | None = None) -> models.ActivationOutcome | models.ApprovalBody:
+        """Makes a loaded version live: a release, or a rollback."""
+        return cast('models.ActivationOutcome | models.ApprovalBody', await self.transport.send(Request("POST", f"/api/v1/admin/contracts/{segment(digest)}/activate", query={"at_once": at_once}), timeout))
+
+    async def add_revocation(self, body: models.RevocationOrder, *, timeout: float | None = None) -> models.RevocationDone:
+        """Revokes a key or a component, for good."""
+        return cast('models.RevocationDone', await self.transport.send(Request("POST", "/api/v1/admin/contracts/revocations", json=body), timeout))
+
+    async def approve_request(self, approval: str, *, timeout: float | None = None) -> Any:
+        """Approves what waits: it is carried out in the name of whoever asked, and answered as if that request had come now."""
+        return await self.transport.send(Request("POST", f"/api/v1/admin/approvals/{segment(approval)}/approve"), timeout)
+
+    async def compare_versions(self, body: bytes | None = None, *, digest: str | None = None, against: str | None = None, since_ms: int | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.ComparisonEvent, None]:
+        """Compares a version of a contract with what was ranked before, without serving anybody by it."""
+        events = self.transport.events(Request("POST", "/api/v1/admin/contracts/compare", query={"digest": digest, "against": against, "since_ms": since_ms, "limit": limit}, content=body, media_type="application/wasm"), False, timeout)
+        async with aclosing(events):
+            async for event in events:
+                yield cast('models.ComparisonEvent', event)
+
+    async def correct_ledger_entry(self, number: str, body: models.CorrectionRequest, *, timeout: float | None = None) -> models.CorrectedBody | models.ApprovalBody:
+        """Takes an entry back and books what is right in its place, both or neither."""
+        return cast('models.CorrectedBody | models.ApprovalBody', await self.transport.send(Request("POST", f"/api/v1/admin/ledger/entries/{segment(number)}/correction", json=body), timeout))
+
+    async def count_connections(self, *, timeout: float | None = None) -> models.ConnectionCounts:
+        """Counts the connections by state."""
+        return cast('models.ConnectionCounts', await self.transport.send(Request("GET", "/api/v1/admin/connections/summary", repeatable=True), timeout))
+
+    async def decide_review(self, review: str, body: models.DecisionRequest, *, timeout: float | None = None) -> models.ReviewBody | models.ApprovalBody:
+        """Decides a review. An approval needs every item of the checklist passed or confirmed; the privacy policy is fetched for it
+once more."""
+        return cast('models.ReviewBody | models.ApprovalBody', await self.transport.send(Request("POST", f"/api/v1/admin/reviews/{segment(review)}/decision", json=body), timeout))
+
+    async def export_receipts(self, *, intent: str, since_ms: int | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.ExportEvent, None]:
+        """Exports receipts of an intent without the people whose rankings they are, for authors who compare versions elsewhere."""
+        events = self.transport.events(Request("POST", "/api/v1/admin/receipts/export", query={"intent": intent, "since_ms": since_ms, "limit": limit}), False, timeout)
+        async with aclosing(events):
+            async for event in events:
+                yield cast('models.ExportEvent', event)
+
+    async def health(self, *, timeout: float | None = None) -> models.Health:
+        """Says that the process serves."""
+        return cast('models.Health', await self.transport.send(Request("GET", "/health", repeatable=True), timeout))
+
+    async def lift_suspension(self, id: str, body: models.ReasonRequest, *, timeout: float | None = None) -> models.ConnectionBody:
+        """Lifts a suspension: back to the sandbox, through probe, test and approval again."""
+        return cast('models.ConnectionBody', await self.transport.send(Request("POST", f"/api/v1/mcp-admin/{segment(id)}/lift", json=body), timeout))
+
+    async def list_accounts(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.AccountList:
+        """Lists the accounts, in order of their identifiers."""
+        return cast('models.AccountList', await self.transport.send(Request("GET", "/api/v1/admin/accounts", query={"after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_accounts(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.AccountSummary, None]:
+        """Lists the accounts, in order of their identifiers. One after the other, over all pages."""
+        while True:
+            page = await self.list_accounts(after=after, limit=limit, timeout=timeout)
+            for item in page["accounts"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_all_orders(self, *, known_as: str | None = None, partner: str | None = None, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> models.OrderList:
+        """Lists orders, newest first; all of them, those at a partner, or those that are known by something."""
+        return cast('models.OrderList', await self.transport.send(Request("GET", "/api/v1/admin/orders", query={"known_as": known_as, "partner": partner, "before": before, "limit": limit, "intent": intent, "state": state, "open": open, "in_doubt": in_doubt}, repeatable=True), timeout))
+
+    async def iterate_all_orders(self, *, known_as: str | None = None, partner: str | None = None, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> AsyncGenerator[models.OrderSummary, None]:
+        """Lists orders, newest first; all of them, those at a partner, or those that are known by something. One after the other, over all pages."""
+        while True:
+            page = await self.list_all_orders(known_as=known_as, partner=partner, before=before, limit=limit, intent=intent, state=state, open=open, in_doubt=in_doubt, timeout=timeout)
+            for item in page["orders"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_approvals(self, *, timeout: float | None = None) -> models.ApprovalList:
+        """Lists what waits for a second person, oldest first. Nothing begins to wait unless `auth.second_person` is set."""
+        return cast('models.ApprovalList', await self.transport.send(Request("GET", "/api/v1/admin/approvals", repeatable=True), timeout))
+
+    async def list_audit_entries(self, *, after: int | None = None, limit: int | None = None, subject: str | None = None, timeout: float | None = None) -> models.AuditPage:
+        """Reads the audit log, oldest first."""
+        return cast('models.AuditPage', await self.transport.send(Request("GET", "/api/v1/admin/audit", query={"after": after, "limit": limit, "subject": subject}, repeatable=True), timeout))
+
+    async def iterate_audit_entries(self, *, after: int | None = None, limit: int | None = None, subject: str | None = None, timeout: float | None = None) -> AsyncGenerator[models.AuditEntryBody, None]:
+        """Reads the audit log, oldest first. One after the other, over all pages."""
+        while True:
+            page = await self.list_audit_entries(after=after, limit=limit, subject=subject, timeout=timeout)
+            for item in page["entries"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_connections(self, *, status: models.ConnectionStatus | None = None, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.ConnectionList:
+        """Lists the connections, in order of their accounts."""
+        return cast('models.ConnectionList', await self.transport.send(Request("GET", "/api/v1/admin/connections", query={"status": status, "after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_connections(self, *, status: models.ConnectionStatus | None = None, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.ConnectionBody, None]:
+        """Lists the connections, in order of their accounts. One after the other, over all pages."""
+        while True:
+            page = await self.list_connections(status=status, after=after, limit=limit, timeout=timeout)
+            for item in page["connections"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_contracts(self, *, timeout: float | None = None) -> models.LoadedVersions:
+        """Lists every contract version that is ready at this gateway, live or not, and those that it could not make ready."""
+        return cast('models.LoadedVersions', await self.transport.send(Request("GET", "/api/v1/admin/contracts", repeatable=True), timeout))
+
+    async def list_delivered(self, *, partner: str | None = None, timeout: float | None = None) -> models.DeliveredList:
+        """Shows what was delivered in the last 90 days, out of completion reports, beside the signals that are declared."""
+        return cast('models.DeliveredList', await self.transport.send(Request("GET", "/api/v1/admin/delivered", query={"partner": partner}, repeatable=True), timeout))
+
+    async def list_failures(self, *, timeout: float | None = None) -> models.LoadFailures:
+        """Lists the latest failures to load or to go on serving."""
+        return cast('models.LoadFailures', await self.transport.send(Request("GET", "/api/v1/admin/contracts/failures", repeatable=True), timeout))
+
+    async def list_faults(self, intent: str, *, before: int | None = None, limit: int | None = None, timeout: float | None = None) -> models.ContractFaults:
+        """Lists the faults of an intent's contracts, newest first: of each intent the latest 100 are kept, for at most 30 days."""
+        return cast('models.ContractFaults', await self.transport.send(Request("GET", f"/api/v1/admin/intents/{segment(intent)}/faults", query={"before": before, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_faults(self, intent: str, *, before: int | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.ContractFault, None]:
+        """Lists the faults of an intent's contracts, newest first: of each intent the latest 100 are kept, for at most 30 days. One after the other, over all pages."""
+        while True:
+            page = await self.list_faults(intent, before=before, limit=limit, timeout=timeout)
+            for item in page["faults"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_findings(self, partner: str, *, before: int | None = None, limit: int | None = None, severity: str | None = None, source: str | None = None, intent: str | None = None, code: str | None = None, timeout: float | None = None) -> models.PartnerFindings:
+        """Lists what was found in a partner's answers and completion reports."""
+        return cast('models.PartnerFindings', await self.transport.send(Request("GET", f"/api/v1/admin/partners/{segment(partner)}/findings", query={"before": before, "limit": limit, "severity": severity, "source": source, "intent": intent, "code": code}, repeatable=True), timeout))
+
+    async def iterate_findings(self, partner: str, *, before: int | None = None, limit: int | None = None, severity: str | None = None, source: str | None = None, intent: str | None = None, code: str | None = None, timeout: float | None = None) -> AsyncGenerator[models.Finding, None]:
+        """Lists what was found in a partner's answers and completion reports. One after the other, over all pages."""
+        while True:
+            page = await self.list_findings(partner, before=before, limit=limit, severity=severity, source=source, intent=intent, code=code, timeout=timeout)
+            for item in page["findings"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_gateways(self, *, timeout: float | None = None) -> models.GatewayList:
+        """Lists the gateways that share the store and live, and who does the work that one does for all."""
+        return cast('models.GatewayList', await self.transport.send(Request("GET", "/api/v1/admin/gateways", repeatable=True), timeout))
+
+    async def list_health(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.HealthList:
+        """Shows how partners fare in service."""
+        return cast('models.HealthList', await self.transport.send(Request("GET", "/api/v1/admin/health", query={"after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_health(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.HealthBody, None]:
+        """Shows how partners fare in service. One after the other, over all pages."""
+        while True:
+            page = await self.list_health(after=after, limit=limit, timeout=timeout)
+            for item in page["partners"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_ledger_entries(self, *, after: int | None = None, limit: int | None = None, timeout: float | None = None) -> models.EntryPage:
+        """Reads the ledger, in its order."""
+        return cast('models.EntryPage', await self.transport.send(Request("GET", "/api/v1/admin/ledger/entries", query={"after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_ledger_entries(self, *, after: int | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.EntryBody, None]:
+        """Reads the ledger, in its order. One after the other, over all pages."""
+        while True:
+            page = await self.list_ledger_entries(after=after, limit=limit, timeout=timeout)
+            for item in page["entries"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_overdue(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.OverdueList:
+        """Lists overdue orders, the one opened first at the head."""
+        return cast('models.OverdueList', await self.transport.send(Request("GET", "/api/v1/admin/overdue-orders", query={"after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_overdue(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.OverdueOrder, None]:
+        """Lists overdue orders, the one opened first at the head. One after the other, over all pages."""
+        while True:
+            page = await self.list_overdue(after=after, limit=limit, timeout=timeout)
+            for item in page["orders"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_partners(self, *, timeout: float | None = None) -> models.PartnerList:
+        """Lists the partners."""
+        return cast('models.PartnerList', await self.transport.send(Request("GET", "/api/v1/admin/partners", repeatable=True), timeout))
+
+    async def list_rankings(self, intent: str, *, before: int | None = None, partner: str | None = None, since_ms: int | None = None, until_ms: int | None = None, timeout: float | None = None) -> models.RankingList:
+        """Lists the rankings of an intent, those that were kept last first."""
+        return cast('models.RankingList', await self.transport.send(Request("GET", f"/api/v1/admin/intents/{segment(intent)}/rankings", query={"before": before, "partner": partner, "since_ms": since_ms, "until_ms": until_ms}, repeatable=True), timeout))
+
+    async def iterate_rankings(self, intent: str, *, before: int | None = None, partner: str | None = None, since_ms: int | None = None, until_ms: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.RankingSummary, None]:
+        """Lists the rankings of an intent, those that were kept last first. One after the other, over all pages."""
+        while True:
+            page = await self.list_rankings(intent, before=before, partner=partner, since_ms=since_ms, until_ms=until_ms, timeout=timeout)
+            for item in page["rankings"]:
+                yield item
+            if page["next"] is None:
+                return
+            before = page["next"]
+
+    async def list_receipts(self, *, request_id: str, timeout: float | None = None) -> models.RankingReceipts:
+        """Lists the receipts of a request, newest first, at most 100."""
+        return cast('models.RankingReceipts', await self.transport.send(Request("GET", "/api/v1/admin/receipts", query={"request_id": request_id}, repeatable=True), timeout))
+
+    async def list_reviews(self, *, status: models.ReviewState | None = None, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.ReviewList:
+        """Lists the reviews, in the order in which they were opened."""
+        return cast('models.ReviewList', await self.transport.send(Request("GET", "/api/v1/admin/reviews", query={"status": status, "after": after, "limit": limit}, repeatable=True), timeout))
+
+    async def iterate_reviews(self, *, status: models.ReviewState | None = None, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> AsyncGenerator[models.ReviewSummary, None]:
+        """Lists the reviews, in the order in which they were opened. One after the other, over all pages."""
+        while True:
+            page = await self.list_reviews(status=status, after=after, limit=limit, timeout=timeout)
+            for item in page["reviews"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
+    async def list_revocations(self, *, timeout: float | None = None) -> models.RevocationList:
+        """Lists what is revoked, in the order in which it was."""
+        return cast('models.RevocationList', await self.transport.send(Request("GET", "/api/v1/admin/contracts/revocations", repeatable=True), timeout))
+
+    async def list_settings(self, *, timeout: float | None = None) -> models.SettingList:
+        """Lists the settings in force at the gateway that answers, each with where it was given. Gateways of one store may differ."""
+        return cast('models.SettingList', await self.transport.send(Request("GET", "/api/v1/admin/settings", repeatable=True), timeout))
+
+    async def list_statements(self, partner: str, *, timeout: float | None = None) -> models.MonthsBody:
+        """Lists the months of which a partner has statements with lines."""
+        return cast('models.MonthsBody', await self.transport.send(Request("GET", f"/api/v1/admin/partners/{segment(partner)}/statements", repeatable=True), timeout))
+
+    async def live(self, *, timeout: float | None = None) -> models.Liveness:
+        """Says that the process turns, and nothing else: whoever asks restarts it where no answer comes."""
+        return cast('models.Liveness', await self.transport.send(Request("GET", "/live", repeatable=True), timeout))
+
+    async def load_contract(self, body: bytes, *, activate: bool | None = None, allow_removed_values: bool | None = None, timeout: float | None = None) -> models.LoadOutcome:
+        """Loads a contract."""
+        return cast('models.LoadOutcome', await self.transport.send(Request("POST", "/api/v1/admin/contracts", query={"activate": activate, "allow_removed_values": allow_removed_values}, content=body, media_type="application/wasm"), timeout))
+
+    async def probe_connection(self, id: str, *, timeout: float | None = None) -> models.ProbeAnswer:
+        """Probes a partner: `initialize`, then `tools/list`, and no call."""
+        return cast('models.ProbeAnswer', await self.transport.send(Request("POST", f"/api/v1/mcp-admin/{segment(id)}/probe"), timeout))
+
+    async def promote_contract(self, digest: str, body: models.PromotionOrder, *, timeout: float | None = None) -> models.Rollout | models.ApprovalBody:
+        """Rolls a loaded version out, stage by stage."""
+        return cast('models.Rollout | models.ApprovalBody', await self.transport.send(Request("POST", f"/api/v1/admin/contracts/{segment(digest)}/promote", json=body), timeout))
+
+    async def read_document(self, id: str, document: str, *, timeout: float | None = None) -> bytes:
+        """Hands a document over as a file. That it was read, and by whom, is in the audit log first."""
+        return await self.transport.fetch(Request("GET", f"/api/v1/admin/accounts/{segment(id)}/documents/{segment(document)}", repeatable=True), timeout)
+
+    async def ready(self, *, timeout: float | None = None) -> models.Readiness:
+        """Says whether the process should get traffic, and what is not as it should be."""
+        return cast('models.Readiness', await self.transport.send(Request("GET", "/ready", repeatable=True), timeout))
+
+    async def record_strike(self, partner: str, body: models.StrikeRequest, *, timeout: float | None = None) -> models.StrikeTaken:
+        """Records a strike that no answer and no report shows, such as a warranty re-service that was declined."""
+        return cast('models.StrikeTaken', await self.transport.send(Request("POST", f"/api/v1/admin/partners/{segment(partner)}/strikes", json=body), timeout))
+
+    async def refuse_request(self, approval: str, *, timeout: float | None = None) -> models.ApprovalBody:
+        """Refuses what waits. Whoever asked for it may take it back so."""
+        return cast('models.ApprovalBody', await self.transport.send(Request("POST", f"/api/v1/admin/approvals/{segment(approval)}/refuse"), timeout))
+
+    async def replay_receipt(self, receipt: str, *, revoked_because: str | None = None, under: str | None = None, timeout: float | None = None) -> models.RankingReplay:
+        """Ranks anew what a receipt holds, by the very component that ranked it, and compares the outcomes. Nobody is asked
+and nothing is kept."""
+        return cast('models.RankingReplay', await self.transport.send(Request("POST", f"/api/v1/admin/receipts/{segment(receipt)}/replay", query={"revoked_because": revoked_because, "under": under}), timeout))
+
+    async def reverse_ledger_entry(self, number: str, body: models.ReasonRequest, *, timeout: float | None = None) -> models.EntryBody | models.ApprovalBody:
+        """Takes an entry back, and books nothing in its place."""
+        return cast('models.EntryBody | models.ApprovalBody', await self.transport.send(Request("POST", f"/api/v1/admin/ledger/entries/{segment(number)}/reversal", json=body), timeout))
+
+    async def set_policy(self, intent: str, body: models.PolicyOrder, *, timeout: float | None = None) -> None:
+        """Says what new versions of an intent do that are found in a gateway's contract folder: go live, or wait for somebody."""
+        await self.transport.send(Request("PUT", f"/api/v1/admin/intents/{segment(intent)}/policy", json=body), timeout)
+
+    async def show_approval(self, approval: str, *, timeout: float | None = None) -> models.ApprovalDetail:
+        """Shows a request that waits with all that it says, to whoever has the scope that it names."""
+        return cast('models.ApprovalDetail', await self.transport.send(Request("GET", f"/api/v1/admin/approvals/{segment(approval)}", repeatable=True), timeout))
+
+    async def show_connection(self, id: str, *, timeout: float | None = None) -> models.ConnectionBody:
+        """Shows a partner's connection."""
+        return cast('models.ConnectionBody', await self.transport.send(Request("GET", f"/api/v1/mcp-admin/{segment(id)}", repeatable=True), timeout))
+
+    async def show_document(self, *, timeout: float | None = None) -> Any:
+        """This document."""
+        return await self.transport.send(Request("GET", "/openapi.json", repeatable=True), timeout)
+
+    async def show_fault(self, intent: str, number: str, *, timeout: float | None = None) -> models.ContractFaultFile:
+        """Shows a fault with the call that led to it. That it was read, and by whom, is in the audit log first."""
+        return cast('models.ContractFaultFile', await self.transport.send(Request("GET", f"/api/v1/admin/intents/{segment(intent)}/faults/{segment(number)}", repeatable=True), timeout))
+
+    async def show_health(self, partner: str, *, timeout: float | None = None) -> models.HealthBody:
+        """Shows how one partner fares in service."""
+        return cast('models.HealthBody', await self.transport.send(Request("GET", f"/api/v1/admin/partners/{segment(partner)}/health", repeatable=True), timeout))
+
+    async def show_ledger_entry(self, number: str, *, timeout: float | None = None) -> models.EntryDetail:
+        """Shows an entry, and whether it was taken back."""
+        return cast('models.EntryDetail', await self.transport.send(Request("GET", f"/api/v1/admin/ledger/entries/{segment(number)}", repeatable=True), timeout))
+
+    async def show_metrics(self, *, timeout: float | None = None) -> bytes:
+        """Shows all metrics, in Prometheus' text format."""
+        return await self.transport.fetch(Request("GET", "/api/v1/admin/metrics", repeatable=True), timeout)
+
+    async def show_order_record(self, order_id: str, *, timeout: float | None = None) -> models.OrderRecord:
+        """Shows an order whole: what was ordered, how far it is and what happened to it, its receipts, and the findings about it."""
+        return cast('models.OrderRecord', await self.transport.send(Request("GET", f"/api/v1/admin/orders/{segment(order_id)}", repeatable=True), timeout))
+
+    async def show_partner_traffic(self, partner: str, *, timeout: float | None = None) -> models.PartnerTraffic:
+        """Shows how the tools of a partner did in the last hour, every ten seconds: calls, failures and times, beside the targets."""
+        return cast('models.PartnerTraffic', await self.transport.send(Request("GET", f"/api/v1/admin/partners/{segment(partner)}/traffic", repeatable=True), timeout))
+
+    async def show_receipt(self, receipt: str, *, timeout: float | None = None) -> models.ShownReceipt:
+        """Shows a receipt whole: the request's arguments, every partner's options, and their outcomes."""
+        return cast('models.ShownReceipt', await self.transport.send(Request("GET", f"/api/v1/admin/receipts/{segment(receipt)}", repeatable=True), timeout))
+
+    async def show_review(self, review: str, *, timeout: float | None = None) -> models.ReviewBody:
+        """Shows a review with its checklist. While it is open, the privacy policy is fetched anew."""
+        return cast('models.ReviewBody', await self.transport.send(Request("GET", f"/api/v1/admin/reviews/{segment(review)}", repeatable=True), timeout))
+
+    async def show_rollout(self, intent: str, *, timeout: float | None = None) -> models.Rollouts:
+        """Shows the rollout of an intent that is under way, with what was seen of it, and how the last one ended."""
+        return cast('models.Rollouts', await self.transport.send(Request("GET", f"/api/v1/admin/intents/{segment(intent)}/rollout", repeatable=True), timeout))
+
+    async def show_statement(self, partner: str, month: str, *, timeout: float | None = None) -> models.StatementBody:
+        """Draws up a partner's statement of one month, as JSON, as CSV, or as a page to print."""
+        return cast('models.StatementBody', await self.transport.send(Request("GET", f"/api/v1/admin/partners/{segment(partner)}/statements/{segment(month)}", repeatable=True), timeout))
+
+    async def show_statuses(self, *, intent: str | None = None, timeout: float | None = None) -> models.IntentStatuses:
+        """Shows what is to serve each intent, and what each gateway that shares the store has ready and serves."""
+        return cast('models.IntentStatuses', await self.transport.send(Request("GET", "/api/v1/admin/contracts/status", query={"intent": intent}, repeatable=True), timeout))
+
+    async def show_traffic(self, *, intent: str | None = None, timeout: float | None = None) -> models.TrafficBody:
+        """Shows what went on at intents in the last hour, every ten seconds: searches by outcome and, of one intent, how long each stage took."""
+        return cast('models.TrafficBody', await self.transport.send(Request("GET", "/api/v1/admin/traffic", query={"intent": intent}, repeatable=True), timeout))
+
+    async def show_trial_balance(self, *, timeout: float | None = None) -> models.TrialBalanceBody:
+        """Shows the balances of all accounts, as of one moment."""
+        return cast('models.TrialBalanceBody', await self.transport.send(Request("GET", "/api/v1/admin/ledger/trial-balance", repeatable=True), timeout))
+
+    async def summarize_findings(self, partner: str, *, timeout: float | None = None) -> models.FindingsSummary:
+        """Counts a partner's findings of the last 30 days by rule and day, and shows its strikes and how long its tools take
+beside their targets."""
+        return cast('models.FindingsSummary', await self.transport.send(Request("GET", f"/api/v1/admin/partners/{segment(partner)}/findings/summary", repeatable=True), timeout))
+
+    async def summarize_overdue(self, *, timeout: float | None = None) -> models.OverdueSummary:
+        """Shows what is overdue partner by partner: how many orders, for how long, and the commission at stake."""
+        return cast('models.OverdueSummary', await self.transport.send(Request("GET", "/api/v1/admin/overdue-orders/summary", repeatable=True), timeout))
+
+    async def suspend_connection(self, id: str, body: models.ReasonRequest, *, timeout: float | None = None) -> models.ConnectionBody:
+        """Takes a live connection out; the partner is told the reason by e-mail."""
+        return cast('models.ConnectionBody', await self.transport.send(Request("POST", f"/api/v1/mcp-admin/{segment(id)}/suspend", json=body), timeout))
+
+    async def switch_on_connection(self, id: str, *, timeout: float | None = None) -> models.SwitchedOn:
+        """Switches a connection on: from then on, users' requests are routed to it."""
+        return cast('models.SwitchedOn', await self.transport.send(Request("POST", f"/api/v1/mcp-admin/{segment(id)}/switch-on"), timeout))
+
+    async def test_connection(self, id: str, body: models.TestRequest, *, timeout: float | None = None) -> models.TestReport:
+        """Runs an intent's go-live requirements against a partner and records the report."""
+        return cast('models.TestReport', await self.transport.send(Request("POST", f"/api/v1/mcp-admin/{segment(id)}/test", json=body), timeout))
+
+    async def unload_intent(self, intent: str, *, timeout: float | None = None) -> models.ApprovalBody:
+        """Takes an intent out of service. Its versions stay loaded and can be activated again."""
+        return cast('models.ApprovalBody', await self.transport.send(Request("DELETE", f"/api/v1/admin/intents/{segment(intent)}"), timeout))
+
+    async def verify_audit(self, *, timeout: float | None = None) -> models.AuditVerified:
+        """Follows the audit log from its first entry to its last, and compares it with its anchors."""
+        return cast('models.AuditVerified', await self.transport.send(Request("GET", "/api/v1/admin/audit/verify", repeatable=True), timeout))
+
+    async def verify_ledger(self, *, expect_head: str | None = None, timeout: float | None = None) -> models.VerifiedBody:
+        """Verifies the ledger: every invariant, from the stored entries, and whether they are what was anchored."""
+        return cast('models.VerifiedBody', await self.transport.send(Request("GET", "/api/v1/admin/ledger/verify", query={"expect_head": expect_head}, repeatable=True), timeout))
+
+    async def withdraw_coming(self, intent: str, *, timeout: float | None = None) -> None:
+        """No longer wants the version that an intent waits for. What serves goes on."""
+        await self.transport.send(Request("DELETE", f"/api/v1/admin/intents/{segment(intent)}/coming"), timeout)
