@@ -6,6 +6,7 @@
 mod accounts;
 mod bench;
 mod chaos;
+mod clients;
 mod command;
 mod conformance;
 mod demo;

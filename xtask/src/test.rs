@@ -8,7 +8,8 @@ use test_servers::soak;
 
 use crate::command::{cargo, root, run, step};
 use crate::{
-    chaos, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, instructions, readme, tools,
+    chaos, clients, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, instructions,
+    readme, tools,
 };
 
 /// One named part of the run.
@@ -17,7 +18,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 21] = [
+const PARTS: [Part; 22] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "deployment", run: deployment },
@@ -28,6 +29,7 @@ const PARTS: [Part; 21] = [
     Part { name: "example partners", run: example_partners },
     Part { name: "test tools", run: tools::install },
     Part { name: "tests", run: tests },
+    Part { name: "clients", run: clients::run_all },
     Part { name: "MCP conformance", run: conformance::run_all },
     Part { name: "contract checks", run: contract_checks },
     Part { name: "API fuzz", run: fuzz::run_all },
