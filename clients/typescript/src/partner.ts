@@ -37,9 +37,10 @@ export function clientCredentials(settings: Settings, clientId: string, clientSe
     return { token: issued.token, until: Date.parse(issued.expires_at) - RENEWED_BEFORE_MS };
   };
   return async () => {
-    // Requests that begin at once share one token.
-    const held = await current?.catch(() => undefined);
-    if (held === undefined || held.until <= Date.now()) current = fetchToken();
+    const before = current;
+    const held = await before?.catch(() => undefined);
+    // Requests that begin at once share one token: whoever comes first here fetches it.
+    if (current === before && (held === undefined || held.until <= Date.now())) current = fetchToken();
     return (await current!).token;
   };
 }

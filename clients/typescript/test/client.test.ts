@@ -231,7 +231,15 @@ test("a business signs up, and hands in what is reviewed", async () => {
   const { account_id: account, token } = await open.partner.verifyCode({ email: "asha@coolcar.example", code });
   const { client_id, client_secret } = await new Gateway({ url: world.url, token }).partner.issueCredentials(account);
   assert.ok(client_id && client_secret);
-  const { partner } = new Gateway({ url: world.url, token: clientCredentials({ url: world.url }, client_id, client_secret) });
+  let fetched = 0;
+  const counting: typeof fetch = (input, init) => {
+    fetched += 1;
+    return fetch(input, init);
+  };
+  const credentials = clientCredentials({ url: world.url, fetch: counting }, client_id, client_secret);
+  const { partner } = new Gateway({ url: world.url, token: credentials });
+  await Promise.all([partner.showAccount(account), partner.showManifest(account).catch(() => undefined)]);
+  assert.equal(fetched, 1, "requests that begin at once share a token");
   const listing = {
     intent: INTENT,
     domain: "auto",
