@@ -21,6 +21,7 @@ mod postal_codes;
 mod profile;
 mod progress;
 mod readme;
+mod release;
 mod table;
 mod test;
 mod tools;
@@ -74,6 +75,8 @@ enum Command {
     PostalCodes,
     /// Show where the time of a search, a report or a tool call goes, part by part; needs perf (docs/benchmarks.md)
     Profile(profile::ProfileArgs),
+    /// Make what is handed out of a version: programs, packages, an image, and the papers to check them by (docs/releasing.md)
+    Release(release::ReleaseArgs),
     /// Run everything that CI runs: formatting, dependencies, counts of instructions, lints, tests, the contracts' checks, the API's fuzzing,
     /// the demo, the documents' commands
     Test {
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::Instructions { write } => instructions::run(write),
         Command::PostalCodes => postal_codes::make(),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Release(arguments) => release::run(&arguments),
         Command::Test { only, soak } => test::run_all(only.as_deref(), soak),
     };
     match outcome {

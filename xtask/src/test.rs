@@ -9,7 +9,7 @@ use test_servers::soak;
 use crate::command::{cargo, root, run, step};
 use crate::{
     chaos, clients, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, instructions,
-    readme, tools,
+    readme, release, tools,
 };
 
 /// One named part of the run.
@@ -18,7 +18,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 22] = [
+const PARTS: [Part; 23] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "deployment", run: deployment },
@@ -30,6 +30,7 @@ const PARTS: [Part; 22] = [
     Part { name: "test tools", run: tools::install },
     Part { name: "tests", run: tests },
     Part { name: "clients", run: clients::run_all },
+    Part { name: "packages", run: release::trial::check },
     Part { name: "MCP conformance", run: conformance::run_all },
     Part { name: "contract checks", run: contract_checks },
     Part { name: "API fuzz", run: fuzz::run_all },
@@ -100,7 +101,14 @@ fn deployment() -> anyhow::Result<()> {
 
 fn lints() -> anyhow::Result<()> {
     step("Lints");
-    run(cargo().args(["clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+    let lint = |what: &[&str]| {
+        let mut clippy = cargo();
+        clippy.args(["clippy", "--locked", "--workspace", "--quiet"]).args(what).args(["--", "-D", "warnings"]);
+        run(&mut clippy)
+    };
+    lint(&["--all-targets"])?;
+    // What is handed out is built without the author's commands.
+    lint(&["--bins", "--exclude", "xtask", "--no-default-features"])
 }
 
 /// Installs the partners of other languages and runs their own tests. In CI all of them must be there.

@@ -52,6 +52,11 @@ const PROMTOOL: &str = "promtool";
 /// The package that has it.
 const PROMTOOL_PACKAGE: &str = "prometheus";
 
+/// As [`POSTGRES_WISH`], for the installing of packages.
+const DEBIAN_WISH: &str = "INTENT_GATEWAY_TEST_DEBIAN";
+/// Makes a bare Debian; also its package.
+const MMDEBSTRAP: &str = "mmdebstrap";
+
 /// Where programs in Rust are installed, a folder a version, so that a run after the first finds them.
 const PROGRAMS: &str = "target/tools";
 
@@ -157,6 +162,8 @@ const BROWSER: Optional = Optional { what: "Chromium", package: CHROMIUM, wish: 
 const COUNTER: Optional = Optional { what: "valgrind", package: VALGRIND, wish: VALGRIND_WISH, is_there: has_valgrind };
 const RULE_CHECKER: Optional =
     Optional { what: "promtool", package: PROMTOOL_PACKAGE, wish: PROMTOOL_WISH, is_there: has_promtool };
+const DEBIAN_MAKER: Optional =
+    Optional { what: "mmdebstrap", package: MMDEBSTRAP, wish: DEBIAN_WISH, is_there: has_mmdebstrap };
 const COPIER: Optional = Optional { what: "skopeo", package: SKOPEO, wish: REGISTRY_WISH, is_there: has_skopeo };
 
 /// Installs PostgreSQL's server where tests must not go without.
@@ -172,6 +179,12 @@ pub(crate) fn install_wished_valgrind() -> anyhow::Result<()> {
 /// Installs promtool where rules and dashboards must not go unchecked.
 pub(crate) fn install_wished_promtool() -> anyhow::Result<()> {
     install_optional(&RULE_CHECKER)
+}
+
+/// Installs mmdebstrap where packages must not go untried; whether it is there.
+pub(crate) fn install_wished_mmdebstrap() -> anyhow::Result<bool> {
+    install_optional(&DEBIAN_MAKER)?;
+    Ok(has_mmdebstrap())
 }
 
 /// Installs it where it is missing and required; where it is only missing, says what to do.
@@ -289,6 +302,11 @@ pub(crate) fn has_valgrind() -> bool {
 /// Whether promtool is found on the path.
 fn has_promtool() -> bool {
     exists(PROMTOOL)
+}
+
+/// Whether mmdebstrap is found on the path.
+fn has_mmdebstrap() -> bool {
+    exists(MMDEBSTRAP)
 }
 
 /// Whether skopeo is found on the path.

@@ -1,0 +1,118 @@
+//! `cargo xtask release`: everything that is handed out of a version, in one folder (docs/releasing.md).
+//!
+//! | question | module |
+//! |---|---|
+//! | which commit is released, and whether it may be | `source` |
+//! | how the programs are built, and their symbols set apart | `build` |
+//! | which file of a package comes from where | `tree` |
+//! | archives that come out the same each time | `archive` |
+//! | the Debian packages | `debian` |
+//! | the image | `image` |
+//! | whether it can be installed and used | `trial` |
+//! | what it is made of, under which licences, and how to check it | `papers` |
+
+mod archive;
+mod build;
+mod debian;
+mod image;
+mod papers;
+mod source;
+mod tree;
+pub(crate) mod trial;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+
+use self::archive::Effort;
+use self::build::Programs;
+use self::source::Source;
+use crate::command::{root, step};
+use crate::guests;
+
+/// Where what is built for handing out lies, apart from what development builds.
+const WORK: &str = "target/shipped";
+
+#[derive(Args)]
+pub(crate) struct ReleaseArgs {
+    /// Folder for what is handed out; it must be empty or not there
+    #[arg(long, value_name = "DIR", default_value = "target/release-files")]
+    out: PathBuf,
+    /// Build unoptimised, and make the packages and the image alone, to try them: not for handing out
+    #[arg(long)]
+    trial: bool,
+    /// Sign the checksums with this SSH key
+    #[arg(long, value_name = "KEY")]
+    sign_with: Option<PathBuf>,
+    /// Make it twice, in two folders, and compare
+    #[arg(long, conflicts_with = "trial")]
+    twice: bool,
+}
+
+/// Makes a release.
+pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
+    let ReleaseArgs { out, trial, sign_with, twice } = arguments;
+    let source = Source::read(*trial)?;
+    require_empty(out)?;
+    make(&source, *trial, &root().join(WORK), out)?;
+    if *twice {
+        compare_again(&source, out)?;
+    }
+    papers::write_checksums(out)?;
+    if let Some(key) = sign_with {
+        papers::sign(out, key)?;
+    }
+    step(&format!("Version {} is in {}", source.version, out.display()));
+    for (name, bytes) in archive::list_files(out)? {
+        eprintln!("   {name:<52} {:>8} KB", bytes / 1024);
+    }
+    Ok(())
+}
+
+fn make(source: &Source, trial: bool, work: &Path, out: &Path) -> anyhow::Result<()> {
+    guests::build_all()?;
+    let programs = Programs::build(source, trial, work)?;
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let papers = if trial { None } else { Some(papers::write(source, work, out)?) };
+    let tree = tree::lay_out(&programs, papers.as_ref(), work)?;
+    let name = source.file_stem();
+    let effort = if trial { Effort::Little } else { Effort::Much };
+    debian::pack(source, &tree, effort, out)?;
+    image::write(source, &tree, effort, out)?;
+    if trial {
+        return Ok(());
+    }
+    step("Archives");
+    archive::write_tar_gz(&tree.join("usr"), &name, source.time, &out.join(format!("{name}.tar.gz")))?;
+    archive::write_tar_gz(&programs.symbols, &name, source.time, &out.join(format!("{name}-symbols.tar.gz")))?;
+    papers::write_provenance(source, out)
+}
+
+fn require_empty(out: &Path) -> anyhow::Result<()> {
+    let is_empty = std::fs::read_dir(out).map_or(true, |mut entries| entries.next().is_none());
+    ensure!(is_empty, "{} is not empty; what is in it might be taken for a part of the release", out.display());
+    Ok(())
+}
+
+/// Makes everything again where nothing is left of the first time, and holds the two against each other.
+fn compare_again(source: &Source, out: &Path) -> anyhow::Result<()> {
+    let again = root().join(WORK).join("again");
+    let second = again.join("files");
+    if again.exists() {
+        std::fs::remove_dir_all(&again).with_context(|| format!("cannot remove {}", again.display()))?;
+    }
+    make(source, false, &again, &second)?;
+    step("Comparing the two");
+    let mut different = Vec::new();
+    for (name, _) in archive::list_files(out)? {
+        // It says when it was made.
+        let is_dated = name == papers::PROVENANCE;
+        if !is_dated && archive::digest(&out.join(&name))? != archive::digest(&second.join(&name))? {
+            different.push(name);
+        }
+    }
+    ensure!(different.is_empty(), "these came out different the second time: {}", different.join(", "));
+    eprintln!("   both times the same, byte for byte");
+    Ok(())
+}
