@@ -26,6 +26,7 @@ mod view;
 mod visitor;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -42,11 +43,15 @@ use tower_http::compression::CompressionLayer;
 pub use self::entry::{FetchError, Fetched, FirstCode, Provider, ProviderFetch};
 use self::failure::Failed;
 use self::live::{PARTNER_LOOKS_MAX, PARTNER_STREAMS_MAX, StreamPlaces, TEAM_LOOKS_MAX, TEAM_STREAMS_MAX};
-use self::protect::Places;
+use self::protect::{PAGE_TIMEOUT, Places};
 use self::session::{Face, Sessions};
 
 /// Pages of the team that are made at once.
 const TEAM_PAGES_MAX: usize = 32;
+/// Pages of the team that bring a contract's component, likewise: each may wait for a large file and for its compilation.
+const TEAM_LOADS_MAX: usize = 4;
+/// How long one of those may take: two minutes for the file, and one for the compilation.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(3 * 60);
 /// Pages of partners, likewise.
 const PARTNER_PAGES_MAX: usize = 128;
 /// Pages of one face for whoever is not signed in, likewise: places of their own, so that strangers take none of the others'.
@@ -100,14 +105,15 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
         partner_streams: StreamPlaces::new(PARTNER_STREAMS_MAX, PARTNER_LOOKS_MAX),
     });
     let inside = console.inside.clone();
-    let around = |routes: Router<Arc<Console>>, face: Face, at_once: usize| {
-        let places = Places { slots: FairSlots::new(at_once), inside: inside.clone() };
+    let around_for = |routes: Router<Arc<Console>>, face: Face, at_once: usize, timeout: Duration| {
+        let places = Places { slots: FairSlots::new(at_once), timeout, inside: inside.clone() };
         routes
             .layer(from_fn(protect::from_own_pages))
             .layer(from_fn_with_state(Arc::new(places), protect::in_bounds))
             .layer(from_fn(move |request, next| failure::in_frame(face, request, next)))
             .layer(from_fn(protect::with_headers))
     };
+    let around = |routes, face, at_once| around_for(routes, face, at_once, PAGE_TIMEOUT);
     // They stay open, in places of their own: none of those in which pages are made is held meanwhile.
     let streams = |routes: Router<Arc<Console>>, face: Face| {
         let in_frame = from_fn(move |request, next| failure::in_frame(face, request, next));
@@ -118,6 +124,7 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
     let partner_entry = entry::partner_routes().route("/dashboard/{*rest}", get(no_page).post(no_page));
     around(team_entry, Face::Team, STRANGERS_PAGES_MAX)
         .merge(around(team::routes(), Face::Team, TEAM_PAGES_MAX))
+        .merge(around_for(team::load_routes(), Face::Team, TEAM_LOADS_MAX, LOAD_TIMEOUT))
         .merge(around(partner_entry, Face::Partner, STRANGERS_PAGES_MAX))
         .merge(around(partner::routes(), Face::Partner, PARTNER_PAGES_MAX))
         .merge(streams(team::streams(), Face::Team))

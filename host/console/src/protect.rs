@@ -14,7 +14,7 @@ use intent_gateway_http::inside::Inside;
 use crate::failure::Failed;
 
 /// How long a page may take.
-const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A page loads what this gateway has, sends its forms to this gateway, and is shown in no frame. Nothing runs that stands in a page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -67,6 +67,8 @@ fn is_own(headers: &HeaderMap) -> bool {
 /// Pages that are made at once, shared fairly by the networks that ask for them.
 pub(crate) struct Places {
     pub(crate) slots: FairSlots<IpAddr>,
+    /// How long one of them may take.
+    pub(crate) timeout: Duration,
     pub(crate) inside: Inside,
 }
 
@@ -75,7 +77,8 @@ pub(crate) async fn in_bounds(State(places): State<Arc<Places>>, request: Reques
     let Some(_place) = places.slots.try_take(&places.inside.network(&request)) else {
         return Failed::Busy.into_response();
     };
-    tokio::time::timeout(PAGE_TIMEOUT, next.run(request)).await.unwrap_or_else(|_elapsed| Failed::Late.into_response())
+    let made = tokio::time::timeout(places.timeout, next.run(request)).await;
+    made.unwrap_or_else(|_elapsed| Failed::Late.into_response())
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! Who opens a page, and what a form brings. A page takes one of these, so that none can be made that is open to everybody by mistake.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{Method, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
+use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::inside::Origin;
 use serde::de::DeserializeOwned;
@@ -29,14 +31,8 @@ const FORM_MAX_BYTES: usize = 2 * 1024 * 1024;
 const FORM_TIMEOUT: Duration = Duration::from_secs(15);
 /// Fields of a form.
 const FIELDS_MAX: usize = 1_000;
-/// Bytes of a form with a file: the largest document that the API takes, 5 MiB, with the fields beside it.
-const FILE_FORM_MAX_BYTES: usize = 5 * 1024 * 1024 + 64 * 1024;
-/// How long such a form may take to arrive: a scan over a slow connection.
-const FILE_TIMEOUT: Duration = Duration::from_secs(20);
-/// Forms with files that are read at once.
-const FILES_MAX: usize = 4;
-/// Their places.
-static FILES: Semaphore = Semaphore::const_new(FILES_MAX);
+/// Bytes of the fields that stand beside a file.
+const FIELDS_MAX_BYTES: usize = 64 * 1024;
 /// In every form: shows that it comes from a page of the same session.
 pub(crate) const FORM_TOKEN: &str = "form_token";
 
@@ -233,23 +229,65 @@ fn is_of_session(visitor: &Visitor, fields: &Fields) -> bool {
     masked::matches(&visitor.session.form_token, fields.text(FORM_TOKEN))
 }
 
+/// A kind of file that forms bring, with its bounds.
+pub(crate) trait FileKind: Send {
+    /// Bytes of the largest one that the API takes.
+    const MAX_BYTES: usize;
+    /// How long a form with one may take to arrive.
+    const TIMEOUT: Duration;
+
+    /// The places in which such forms are read: what is held of files at once is bounded.
+    fn places() -> &'static Semaphore;
+}
+
+/// A paper of a business: a scan, over a slow connection.
+pub(crate) enum Paper {}
+
+impl FileKind for Paper {
+    const MAX_BYTES: usize = 5 * 1024 * 1024;
+    const TIMEOUT: Duration = Duration::from_secs(20);
+
+    fn places() -> &'static Semaphore {
+        static PLACES: Semaphore = Semaphore::const_new(4);
+        &PLACES
+    }
+}
+
+/// A contract's component.
+pub(crate) enum Component {}
+
+impl FileKind for Component {
+    const MAX_BYTES: usize = CONTRACT_MAX_BYTES;
+    const TIMEOUT: Duration = Duration::from_secs(120);
+
+    fn places() -> &'static Semaphore {
+        static PLACES: Semaphore = Semaphore::const_new(2);
+        &PLACES
+    }
+}
+
 /// A form of a page of the same session that brings a file.
-pub(crate) struct SentWithFile<V> {
+pub(crate) struct SentWithFile<V, K> {
     pub(crate) visitor: V,
     pub(crate) fields: Fields,
     /// None where no file was chosen.
     pub(crate) file: Option<SentFile>,
+    pub(crate) kind: PhantomData<K>,
 }
 
-impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromRequest<Arc<Console>> for SentWithFile<V> {
+impl<V, K> FromRequest<Arc<Console>> for SentWithFile<V, K>
+where
+    V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>,
+    K: FileKind,
+{
     type Rejection = Response;
 
     async fn from_request(request: Request, console: &Arc<Console>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let visitor = V::from_request_parts(&mut parts, console).await?;
-        let (fields, file) = read_file_form(&parts, body).await.map_err(axum::response::IntoResponse::into_response)?;
+        let (fields, file) = read_file_form::<K>(&parts, body).await.map_err(Failed::into_response)?;
         if is_of_session(visitor.visitor(), &fields) {
-            Ok(Self { visitor, fields, file })
+            Ok(Self { visitor, fields, file, kind: PhantomData })
         } else {
             Err(Failed::ForeignForm.into_response())
         }
@@ -257,13 +295,13 @@ impl<V: OfFace + FromRequestParts<Arc<Console>, Rejection = Response>> FromReque
 }
 
 /// The fields of a form, and the first file that it brings.
-async fn read_file_form(parts: &Parts, body: axum::body::Body) -> Result<(Fields, Option<SentFile>), Failed> {
+async fn read_file_form<K: FileKind>(parts: &Parts, body: Body) -> Result<(Fields, Option<SentFile>), Failed> {
     let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(media_type);
     let boundary = boundary.map_err(|_no_such_form| Failed::Form(StatusCode::UNSUPPORTED_MEDIA_TYPE))?;
-    // Held until the file is read: what is held of files at once is bounded.
-    let _place = FILES.try_acquire().map_err(|_none_is_free| Failed::Busy)?;
-    let read = tokio::time::timeout(FILE_TIMEOUT, Limited::new(body, FILE_FORM_MAX_BYTES).collect()).await;
+    // Held until the file is read.
+    let _place = K::places().try_acquire().map_err(|_none_is_free| Failed::Busy)?;
+    let read = tokio::time::timeout(K::TIMEOUT, Limited::new(body, K::MAX_BYTES + FIELDS_MAX_BYTES).collect()).await;
     let read = read.map_err(|_elapsed| Failed::Form(StatusCode::REQUEST_TIMEOUT))?;
     let body = read.map_err(|_too_long| Failed::Form(StatusCode::PAYLOAD_TOO_LARGE))?.to_bytes();
     let FileForm { fields, file } =
@@ -283,7 +321,7 @@ impl FromRequest<Arc<Console>> for Strange {
     }
 }
 
-async fn read_form(parts: &Parts, body: axum::body::Body) -> Result<Fields, Failed> {
+async fn read_form(parts: &Parts, body: Body) -> Result<Fields, Failed> {
     let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if media_type.split(';').next().map(str::trim) != Some("application/x-www-form-urlencoded") {
         return Err(Failed::Form(StatusCode::UNSUPPORTED_MEDIA_TYPE));

@@ -5,6 +5,7 @@ mod entry;
 mod issuer;
 mod journeys;
 mod live;
+mod loading;
 mod plots;
 mod shipping;
 mod walk;

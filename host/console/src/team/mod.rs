@@ -30,6 +30,11 @@ pub(crate) fn streams() -> Router<Arc<Console>> {
         .route("/console/live/approvals", get(approvals::follow_approvals))
 }
 
+/// What brings a contract's component.
+pub(crate) fn load_routes() -> Router<Arc<Console>> {
+    intents::load_routes()
+}
+
 pub(crate) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console", get(overview::show_overview))

@@ -14,7 +14,7 @@ use crate::frame::{Frame, lead_to, show_with};
 use crate::notices::with_notice;
 use crate::partner::{own, take, take_refusal};
 use crate::view::{Ident, Moment};
-use crate::visitor::{Business, Fields, Sent, SentWithFile, Visitor};
+use crate::visitor::{Business, Fields, Paper, Sent, SentWithFile, Visitor};
 
 const ADDRESS: &str = "/dashboard/go-live/profile";
 
@@ -189,7 +189,7 @@ pub(super) async fn save_profile(Sent(Business(visitor), fields): Sent<Business>
 
 /// A document for the review. The gateway looks whether the file is what it is said to be.
 pub(super) async fn add_document(
-    SentWithFile { visitor: Business(visitor), fields, file }: SentWithFile<Business>,
+    SentWithFile { visitor: Business(visitor), fields, file, .. }: SentWithFile<Business, Paper>,
 ) -> Result<Response, Failed> {
     let Some(file) = file else { return Err(Failed::Form(StatusCode::UNPROCESSABLE_ENTITY)) };
     let media_type = file.media_type.as_deref().and_then(|given| HeaderValue::from_str(given).ok());

@@ -5,7 +5,7 @@ use axum::response::Response;
 use intent_gateway_api::contracts::{IntentStatus, IntentStatuses, LoadFailures};
 use intent_gateway_api::name;
 
-use super::{PLACE, origin_in_words};
+use super::{PLACE, load, origin_in_words};
 use crate::failure::Failed;
 use crate::frame::{Frame, show};
 use crate::team::overview::intent_chip;

@@ -1,7 +1,9 @@
-//! Pages of intents: all of them ([`list`]), one with its versions and its rollout ([`one`]), and what is done with them ([`acts`]).
+//! Pages of intents: all of them ([`list`]), one with its versions and its rollout ([`one`]), what is done with them ([`acts`]), and how
+//! a version comes in ([`load`]).
 
 mod acts;
 mod list;
+mod load;
 mod one;
 mod rollout;
 mod rules;
@@ -18,13 +20,16 @@ use intent_gateway_api::name;
 pub(super) use self::one::follow_intent;
 use crate::Console;
 use crate::api::{Api, ApiError, segment};
+use crate::view;
 
+const BYTES_PER_KIB: usize = 1_024;
 /// In the navigation.
 const PLACE: &str = "/console/intents";
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route(PLACE, get(list::show_intents))
+        .route(load::ADDRESS, get(load::show_form))
         .route("/console/intents/{intent}", get(one::show_intent))
         .route("/console/plots/intents/{intent}/{what}", get(one::send_plot))
         .route("/console/intents/{intent}/activate", get(acts::ask_to_activate).post(acts::activate))
@@ -33,6 +38,11 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/intents/{intent}/policy", post(acts::set_policy).get(acts::lead_to_intent))
         .route("/console/intents/{intent}/withdraw", get(withdrawal::ask_to_withdraw).post(withdrawal::withdraw))
         .route("/console/intents/{intent}/unload", get(withdrawal::ask_to_unload).post(withdrawal::unload))
+}
+
+/// They take longer than other pages.
+pub(super) fn load_routes() -> Router<Arc<Console>> {
+    Router::new().route(load::COMPONENT, post(load::load).get(load::lead_to_form))
 }
 
 /// The address of an intent's page.
@@ -58,6 +68,11 @@ async fn versions_of(api: &Api, intent: &str) -> Result<Vec<LoadedVersion>, ApiE
 /// The version that serves an intent, in words.
 fn live_in_words(status: &IntentStatus) -> String {
     status.live.as_ref().map_or_else(|| "out of service".to_owned(), |live| live.version.clone())
+}
+
+/// Bytes in KiB, as they are shown.
+fn kib(bytes: usize) -> String {
+    view::count(bytes.div_ceil(BYTES_PER_KIB).try_into().unwrap_or(u64::MAX))
 }
 
 /// Where a component came from, in words.

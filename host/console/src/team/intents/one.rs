@@ -14,7 +14,7 @@ use intent_gateway_api::traffic::TrafficBody;
 
 use super::rules::LiveRules;
 use super::track::{Bound, Step, bounds, end_chip, measure_in_words, missing, percent, steps};
-use super::{PLACE, origin_in_words, page_of, status_of, versions_of};
+use super::{PLACE, kib, load, origin_in_words, page_of, status_of, versions_of};
 use crate::api::segment;
 use crate::failure::Failed;
 use crate::frame::{Frame, render, show};
@@ -23,8 +23,6 @@ use crate::plots::{self, Plot, Plotting};
 use crate::team::overview::intent_chip;
 use crate::view::{self, Chip, Ident, Moment, Tone};
 use crate::visitor::{Team, Visitor};
-
-const BYTES_PER_KIB: usize = 1_024;
 
 #[derive(Template)]
 #[template(path = "team/intent.html")]
@@ -112,10 +110,6 @@ impl IntentPage {
     fn is_automatic(&self) -> bool {
         self.moves.status.policy == ReleasePolicy::Auto
     }
-}
-
-fn kib(bytes: &usize) -> String {
-    view::count(bytes.div_ceil(BYTES_PER_KIB).try_into().unwrap_or(u64::MAX))
 }
 
 pub(super) async fn show_intent(Team(visitor): Team, Path(intent): Path<String>) -> Result<Response, Failed> {
