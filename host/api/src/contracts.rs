@@ -1,5 +1,6 @@
 //! Contracts as they are loaded, for the platform team.
 
+pub use intent_gateway_compare::{BaselineName, CallTimes, CodeCount, ComparisonReport};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;

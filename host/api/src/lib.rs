@@ -47,6 +47,7 @@ pub mod report;
 pub mod review;
 pub mod rollouts;
 pub mod search;
+pub mod sent_events;
 pub mod settings;
 pub mod tool;
 pub mod traffic;

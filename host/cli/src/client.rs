@@ -10,6 +10,7 @@ use std::time::Duration;
 use http::{Method, Uri};
 use intent_gateway_api::approvals::ApprovalBody;
 use intent_gateway_api::error::{ErrorBody, ErrorDetail};
+use intent_gateway_api::sent_events::EventLines;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::secret::Secret;
 use serde::Serialize;
@@ -301,7 +302,7 @@ impl Gateway {
             return Err(GatewayError::Refused(Box::new(refusal)));
         }
         let mut answer = BufReader::new(response.body_mut().as_reader());
-        let (mut name, mut data, mut line) = (String::new(), String::new(), String::new());
+        let (mut lines, mut line) = (EventLines::default(), String::new());
         loop {
             line.clear();
             let read = (&mut answer).take(ANSWER_MAX_BYTES).read_line(&mut line);
@@ -309,17 +310,10 @@ impl Gateway {
                 break;
             }
             // A line that is cut off is of no event, and its rest begins none.
-            let line = line.trim_end_matches(['\n', '\r']);
-            if let Some(named) = line.strip_prefix("event: ") {
-                named.clone_into(&mut name);
-            } else if let Some(more) = line.strip_prefix("data: ") {
-                data.push_str(more);
-            } else if line.is_empty() {
-                if let Some(outcome) = hear(&name, &data) {
-                    return outcome;
-                }
-                name.clear();
-                data.clear();
+            if let Some((name, data)) = lines.take(line.trim_end_matches(['\n', '\r']))
+                && let Some(outcome) = hear(&name, &data)
+            {
+                return outcome;
             }
         }
         Err(no_answer(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()))

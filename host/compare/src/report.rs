@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::budget::BudgetReport;
 use crate::distribution::Distribution;
 
+/// Shares that differ by less are the same.
+const SHARE_CHANGE_MIN: f64 = 1e-9;
+
 /// What a candidate would have made of what was ranked before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -72,6 +75,19 @@ pub struct ComparisonReport {
     pub budget: Option<BudgetReport>,
     /// The receipts that differ most, side by side.
     pub worst: Vec<Example>,
+}
+
+impl ComparisonReport {
+    /// Whether the candidate does what its author says: nothing fails, and nothing differs but what was announced.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.failed.is_empty() && self.budget.as_ref().is_none_or(|budget| budget.holds)
+    }
+
+    /// Partners whose share of the first three has changed.
+    pub fn changed_partners(&self) -> impl Iterator<Item = &PartnerShare> {
+        self.partners.iter().filter(|partner| (partner.share_after - partner.share_before).abs() > SHARE_CHANGE_MIN)
+    }
 }
 
 /// A version in a comparison.

@@ -12,6 +12,10 @@
     init: (api) => { api.initSecurity(null, refuse, refuse); },
     // The extension for streams has taken them; whatever else comes is put nowhere.
     htmx_before_response: (element, { ctx }) => {
+      if (element.matches(TOLD)) {
+        element.submit();
+        return false;
+      }
       isOver ||= ctx.response.status === 401 || ctx.response.raw.redirected;
       askAgain();
       return false;
@@ -19,6 +23,16 @@
   });
 
   document.documentElement.classList.add('scripted');
+
+  // A form that is answered by a stream, piece by piece. What cannot begin so is sent as without scripts: the answer is a page then.
+  const TOLD = 'form[data-told]';
+  document.querySelectorAll(TOLD).forEach((form) => {
+    form.addEventListener('htmx:error', () => form.submit());
+    form.addEventListener('htmx:sse:close', () => {
+      const unended = document.getElementById(form.dataset.told).querySelector('[data-under-way] h2');
+      if (unended) unended.textContent = 'The connection broke, and it was stopped';
+    });
+  });
 
   const clock = () => `${new Date().toISOString().slice(11, 19)} UTC`;
 

@@ -4,6 +4,7 @@
 use std::fmt::{self, Write as _};
 
 use axum::body::{Body, Bytes};
+use axum::response::Response;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use intent_gateway_api::approvals::ApprovalBody;
@@ -14,8 +15,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes of an answer that a page reads: more than any list or document has.
-const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
+use crate::events::Events;
+
+/// Bytes of an answer, or of one event, that a page reads: more than any list or document has.
+pub(crate) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// The token is taken, and not for this: its sign-in is too long ago.
 pub(crate) const FRESH_SIGN_IN_NEEDED: &str = "FRESH_SIGN_IN_NEEDED";
@@ -192,6 +195,15 @@ impl Api {
         parse(status, &body).map(Outcome::Done)
     }
 
+    /// Begins something that tells by events what comes of it. Dropped, it ends.
+    pub(crate) async fn listen(&self, address: &str) -> Result<Events, ApiError> {
+        let response = self.inside.ask(&self.origin, self.write_request(Method::POST, address, None)?).await;
+        if response.status().is_success() {
+            return Ok(Events::of(response.into_body()));
+        }
+        Err(read_answer(response).await.err().unwrap_or_else(|| ApiError::Unreadable("no refusal".into())))
+    }
+
     /// An answer as it is, for a document that a page passes on.
     async fn ask(
         &self,
@@ -199,6 +211,16 @@ impl Api {
         address: &str,
         body: Option<(HeaderValue, Bytes)>,
     ) -> Result<(StatusCode, Bytes), ApiError> {
+        read_answer(self.inside.ask(&self.origin, self.write_request(method, address, body)?).await).await
+    }
+
+    /// A request of the visitor's.
+    fn write_request(
+        &self,
+        method: Method,
+        address: &str,
+        body: Option<(HeaderValue, Bytes)>,
+    ) -> Result<Request<Body>, ApiError> {
         let mut request = Request::builder().method(method).uri(address);
         if let Some(token) = &self.token {
             let value = format!("Bearer {}", token.expose());
@@ -210,16 +232,20 @@ impl Api {
             request = request.header(header::CONTENT_TYPE, media_type);
         }
         let request = request.body(body.map_or_else(Body::empty, |(_, bytes)| Body::from(bytes)));
-        let request = request.map_err(|error| ApiError::Unreadable(error.into()))?;
-        let (head, body) = self.inside.ask(&self.origin, request).await.into_parts();
-        let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await.map_err(ApiError::Unreadable)?.to_bytes();
-        if head.status.is_success() {
-            return Ok((head.status, body));
-        }
-        let ErrorBody { error } = serde_json::from_slice(&body).map_err(|error| ApiError::Unreadable(error.into()))?;
-        let retry_after = head.headers.get(header::RETRY_AFTER).cloned();
-        Err(ApiError::Refused { status: head.status, retry_after, detail: Box::new(error) })
+        request.map_err(|error| ApiError::Unreadable(error.into()))
     }
+}
+
+/// The whole of an answer, or the refusal that it is.
+async fn read_answer(response: Response) -> Result<(StatusCode, Bytes), ApiError> {
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await.map_err(ApiError::Unreadable)?.to_bytes();
+    if head.status.is_success() {
+        return Ok((head.status, body));
+    }
+    let ErrorBody { error } = serde_json::from_slice(&body).map_err(|error| ApiError::Unreadable(error.into()))?;
+    let retry_after = head.headers.get(header::RETRY_AFTER).cloned();
+    Err(ApiError::Refused { status: head.status, retry_after, detail: Box::new(error) })
 }
 
 /// An answer without a body is `null`.

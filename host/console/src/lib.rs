@@ -11,6 +11,7 @@ mod api;
 mod assets;
 mod confirm;
 mod entry;
+mod events;
 mod failure;
 mod frame;
 mod live;
@@ -117,7 +118,7 @@ pub fn router(parts: Parts, inside: Inside) -> Router {
     // They stay open, in places of their own: none of those in which pages are made is held meanwhile.
     let streams = |routes: Router<Arc<Console>>, face: Face| {
         let in_frame = from_fn(move |request, next| failure::in_frame(face, request, next));
-        routes.layer(in_frame).layer(from_fn(protect::with_headers))
+        routes.layer(from_fn(protect::from_own_pages)).layer(in_frame).layer(from_fn(protect::with_headers))
     };
     let assets = Router::new().route(assets::ROUTE, get(assets::asset)).layer(from_fn(protect::with_headers));
     let team_entry = entry::team_routes().route("/console/{*rest}", get(no_page).post(no_page));

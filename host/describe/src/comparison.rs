@@ -51,12 +51,6 @@ fn code(code: &str) -> &str {
     if code.is_empty() { "(without a reason)" } else { code }
 }
 
-/// Whether the candidate does what its author says: nothing fails, and nothing differs but what was announced.
-#[must_use]
-pub fn is_clean(report: &ComparisonReport) -> bool {
-    report.failed.is_empty() && report.budget.as_ref().is_none_or(|budget| budget.holds)
-}
-
 /// A comparison as plain text.
 #[must_use]
 pub fn text(report: &ComparisonReport) -> String {
@@ -116,7 +110,7 @@ pub fn text(report: &ComparisonReport) -> String {
         }));
         page.rows([false, true, true, true, true], &rows);
     }
-    let changed: Vec<&PartnerShare> = changed_partners(report).collect();
+    let changed: Vec<&PartnerShare> = report.changed_partners().collect();
     if !changed.is_empty() {
         page.heading("Partners' shares of the first three");
         let mut rows = vec![["", "before", "after"].map(str::to_owned)];
@@ -168,11 +162,6 @@ pub fn text(report: &ComparisonReport) -> String {
         page.rows([false, true, false], &rows);
     }
     page.finish()
-}
-
-/// Partners whose share has changed.
-fn changed_partners(report: &ComparisonReport) -> impl Iterator<Item = &PartnerShare> {
-    report.partners.iter().filter(|partner| (partner.share_after - partner.share_before).abs() > 1e-9)
 }
 
 /// A bar of a plot, in the plot's units.
@@ -246,8 +235,8 @@ pub fn html(report: &ComparisonReport) -> Result<String, askama::Error> {
         baseline: baseline(report),
         period: [time(report.first_at_ms), time(report.last_at_ms)],
         plots,
-        partners: changed_partners(report).take(PARTNERS_SHOWN).collect(),
-        is_clean: is_clean(report),
+        partners: report.changed_partners().take(PARTNERS_SHOWN).collect(),
+        is_clean: report.is_clean(),
     };
     page.render()
 }
@@ -342,7 +331,7 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
-        assert!(!is_clean(&report()));
+        assert!(!report().is_clean());
     }
 
     #[test]

@@ -93,7 +93,20 @@ impl<'a> Browser<'a> {
 
     /// What moves on a page, as long as it is open; the status where there is none.
     pub(super) async fn follow(&self, path: &str) -> Result<Live, u16> {
-        let asked = self.request(Method::GET, path).header("accept", "text/html, text/event-stream");
+        Self::hear(self.request(Method::GET, path)).await
+    }
+
+    /// Sends a form that is answered by a stream, with what stands in each form of a page.
+    pub(super) async fn act_and_hear(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Result<Live, u16> {
+        let token = form_token(&self.page(page).await);
+        let mut fields = fields.to_vec();
+        fields.push(("form_token", &token));
+        let request = self.request(Method::POST, path).header("sec-fetch-site", "same-origin");
+        Self::hear(request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(encode(&fields))).await
+    }
+
+    async fn hear(request: reqwest::RequestBuilder) -> Result<Live, u16> {
+        let asked = request.header("accept", "text/html, text/event-stream");
         let response = asked.header(ACCEPT_ENCODING, "gzip").send().await.expect("the gateway answers");
         if response.status().as_u16() != 200 {
             return Err(response.status().as_u16());

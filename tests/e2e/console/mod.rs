@@ -1,6 +1,7 @@
 //! The pages: who gets in, that a page can do no more than its visitor, and that a whole way can be gone on them.
 
 mod browser;
+mod comparing;
 mod entry;
 mod issuer;
 mod journeys;

@@ -64,7 +64,7 @@ pub(crate) fn end(report: &ComparisonReport, html: Option<&Path>) -> Result<Verd
         std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display())).map_err(usage)?;
         complain(&format!("the page is in {}", file.display()));
     }
-    Ok(Verdict::of(comparison::is_clean(report)))
+    Ok(Verdict::of(report.is_clean()))
 }
 
 /// Texts in it come from partners and contracts.

@@ -8,9 +8,12 @@
 //! keep the session in use either. A stream ends with its session, after [`LASTS`], when looks keep failing, and when the gateway shuts
 //! down; the page says that it is not live then, and asks anew.
 //!
+//! A form may be answered by a stream as well, which tells what comes of it ([`telling`]).
+//!
 //! [`Origin::again`]: intent_gateway_http::inside::Origin::again
 
 mod places;
+mod telling;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,6 +31,7 @@ use intent_gateway_http::inside::{Page, Reading};
 use tokio::time::Instant;
 
 pub(crate) use self::places::StreamPlaces;
+pub(crate) use self::telling::{SentToHear, tell};
 use crate::Console;
 use crate::api::ApiError;
 use crate::failure::Failed;

@@ -17,7 +17,7 @@ mod settings;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use crate::Console;
 
@@ -26,6 +26,7 @@ pub(crate) fn streams() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/live/overview", get(overview::follow_overview))
         .route("/console/live/intents/{intent}", get(intents::follow_intent))
+        .route("/console/live/intents/{intent}/compare", post(intents::hear_comparison))
         .route("/console/live/reviews", get(reviews::follow_reviews))
         .route("/console/live/approvals", get(approvals::follow_approvals))
 }

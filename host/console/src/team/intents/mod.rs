@@ -1,7 +1,9 @@
-//! Pages of intents: all of them ([`list`]), one with its versions and its rollout ([`one`]), what is done with them ([`acts`]), and how
-//! a version comes in ([`load`]).
+//! Pages of intents: all of them ([`list`]), one with its versions and its rollout ([`one`]), what is done with them ([`acts`]), how a
+//! version comes in ([`load`]), and what it would have made of what was ranked ([`comparison`]).
 
 mod acts;
+mod comparison;
+mod comparison_report;
 mod list;
 mod load;
 mod one;
@@ -17,6 +19,7 @@ use axum::routing::{get, post};
 use intent_gateway_api::contracts::{IntentStatus, IntentStatuses, LoadedVersion, LoadedVersions, Origin};
 use intent_gateway_api::name;
 
+pub(super) use self::comparison::hear_comparison;
 pub(super) use self::one::follow_intent;
 use crate::Console;
 use crate::api::{Api, ApiError, segment};
@@ -33,6 +36,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/intents/{intent}", get(one::show_intent))
         .route("/console/plots/intents/{intent}/{what}", get(one::send_plot))
         .route("/console/intents/{intent}/activate", get(acts::ask_to_activate).post(acts::activate))
+        .route("/console/intents/{intent}/compare", get(comparison::show_form).post(comparison::compare))
         .route("/console/intents/{intent}/promote", get(rollout::ask_to_promote).post(rollout::promote))
         .route("/console/intents/{intent}/rollout", get(rollout::ask_to_act).post(rollout::act))
         .route("/console/intents/{intent}/policy", post(acts::set_policy).get(acts::lead_to_intent))
