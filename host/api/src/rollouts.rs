@@ -5,7 +5,8 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::versions::VersionName;
 use intent_gateway_domain::violations::code;
-use intent_gateway_rollout::{Guard, Missing, RolloutEnd, RolloutPolicy, StageCount, WHY_MAX_CHARS};
+pub use intent_gateway_rollout::Measure;
+use intent_gateway_rollout::{Course, Guard, Missing, RolloutEnd, RolloutPolicy, StageCount, WHY_MAX_CHARS};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -106,6 +107,62 @@ pub struct Rollouts {
     /// The last one that has ended; null where there is none.
     #[schema(required)]
     pub last: Option<EndedRollout>,
+    /// How the figures of the latest one went; absent unless asked for, and where the gateway that answers has seen none of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub course: Option<RolloutCourse>,
+}
+
+/// How the figures of a rollout went: a column for each figure, a row for each sample, the oldest first; at most 240, of its whole time
+/// as far as the gateway that answers has seen it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RolloutCourse {
+    /// SHA-256 of the candidate's component, 64 hexadecimal characters.
+    #[schema(value_type = String)]
+    pub candidate: Digest,
+    /// When it began, milliseconds since the epoch.
+    #[schema(value_type = u64)]
+    pub begun_at_ms: Timestamp,
+    /// When each sample was taken, milliseconds since the epoch.
+    pub at_ms: Vec<u64>,
+    /// The stage of then, from 0.
+    pub stage: Vec<usize>,
+    /// Percentage of the users whom the candidate served then.
+    pub share_percent: Vec<f64>,
+    /// Those that are bounded.
+    pub figures: Vec<CourseFigure>,
+}
+
+/// How one bounded figure went, counted since the rollout began.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct CourseFigure {
+    pub measure: Measure,
+    /// The highest rate that is allowed.
+    pub bound: f64,
+    /// How often it had happened.
+    pub hits: Vec<u64>,
+    /// How often it might have.
+    pub of: Vec<u64>,
+}
+
+impl From<Course> for RolloutCourse {
+    fn from(Course { id, policy, samples, .. }: Course) -> Self {
+        let share = |stage: usize| policy.stages.get(stage).map_or(0.0, |stage| stage.share_percent);
+        let bounded = Measure::ALL.into_iter().filter_map(|measure| Some((measure, policy.bounds.of(measure)?)));
+        let figure = |(measure, bound): (Measure, f64)| {
+            let counted = || samples.iter().map(|one| one.measures.get(&measure).copied().unwrap_or_default());
+            let (hits, of) = (counted().map(|one| one.hits).collect(), counted().map(|one| one.of).collect());
+            CourseFigure { measure, bound, hits, of }
+        };
+        Self {
+            candidate: id.digest,
+            begun_at_ms: id.begun_at_ms,
+            at_ms: samples.iter().map(|one| one.at.as_ms()).collect(),
+            stage: samples.iter().map(|one| one.stage).collect(),
+            share_percent: samples.iter().map(|one| share(one.stage)).collect(),
+            figures: bounded.map(figure).collect(),
+        }
+    }
 }
 
 /// A version in a rollout.

@@ -1,16 +1,19 @@
 //! Takes rollouts from stage to stage: tells the others what this gateway has seen, looks at what all have, and goes on or back.
 //! Whoever sees it first changes the entry; the others find it changed.
 
+use std::sync::PoisonError;
+
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Kind, Record, Store, StoreError, Versioned, load};
 use intent_gateway_domain::versions::{ContractAdminError, ContractEvent, VersionAct, VersionEvent, WaitedFor, Whence};
 use intent_gateway_rollout::{
-    Evidence, Guard, IntentRollouts, Missing, RolloutAct, RolloutDesk, RolloutEnd, RolloutError, RolloutId,
+    Course, Evidence, Guard, IntentRollouts, Missing, RolloutAct, RolloutDesk, RolloutEnd, RolloutError, RolloutId,
     RolloutOrder, RolloutStatus, StageVerdict, guards, judge,
 };
 use serde::{Deserialize, Serialize};
@@ -98,8 +101,13 @@ impl Catalogue {
         self.tell_evidence().await?;
         for (intent, rollout) in under_way {
             let seen = evidence(self.store(), &intent, rollout.id()).await?;
+            self.note_course(&intent, &rollout, &seen, Course::note);
             let next = match judge(&rollout.policy, rollout.stage, &seen, rollout.ran_ms(self.setup.clock.now())) {
-                StageVerdict::Broken(broken) => Next::Back(broken),
+                StageVerdict::Broken(broken) => {
+                    // What has broken it is the last thing that is known of it.
+                    self.note_course(&intent, &rollout, &seen, Course::add);
+                    Next::Back(broken)
+                }
                 StageVerdict::Passed if rollout.paused.is_none() => Next::On,
                 StageVerdict::Passed | StageVerdict::Waits(_) => continue,
             };
@@ -111,6 +119,20 @@ impl Catalogue {
             self.apply().await?;
         }
         Ok(())
+    }
+
+    /// Adds what is known of a rollout now to its course.
+    fn note_course(
+        &self,
+        intent: &IntentId,
+        rollout: &Rollout,
+        seen: &Evidence,
+        note: impl FnOnce(&mut Course, Timestamp, usize, &Evidence),
+    ) {
+        let mut courses = self.courses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(course) = courses.of(intent, rollout.id(), &rollout.policy) {
+            note(course, self.setup.clock.now(), rollout.stage, seen);
+        }
     }
 
     async fn decide_next(
@@ -344,6 +366,10 @@ impl Catalogue {
 }
 
 impl RolloutDesk for Catalogue {
+    fn course(&self, intent: &str) -> Option<Course> {
+        self.courses.lock().unwrap_or_else(PoisonError::into_inner).find(intent).cloned()
+    }
+
     fn begin(&self, order: RolloutOrder) -> BoxFuture<'_, Result<RolloutStatus, RolloutError>> {
         self.begin_rollout(order).boxed()
     }

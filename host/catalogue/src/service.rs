@@ -19,7 +19,7 @@ use intent_gateway_domain::versions::{
     LoadFailure, LoadOrder, Loaded, LoadedVersion, MissingVersion, Origin, RefusedComponent, ReleasePolicy,
     RolledOutVersion, ServingStatus, StagedStatus, VersionName,
 };
-use intent_gateway_rollout::Trials;
+use intent_gateway_rollout::{Courses, Trials};
 use intent_gateway_signing::TrustPolicy;
 use semver::Version;
 
@@ -67,6 +67,8 @@ pub struct Catalogue {
     pub(crate) rows: AsyncMutex<BTreeMap<IntentId, Versioned<GatewayState>>>,
     /// What it has written last of rollouts.
     pub(crate) told: AsyncMutex<BTreeMap<IntentId, ToldEvidence>>,
+    /// How rollouts went, for whoever looks at it.
+    pub(crate) courses: Mutex<Courses>,
     pub(crate) failures: FailureList,
 }
 
@@ -85,6 +87,7 @@ impl Catalogue {
             held: Mutex::default(),
             rows: AsyncMutex::default(),
             told: AsyncMutex::default(),
+            courses: Mutex::default(),
             failures: FailureList::default(),
         })
     }

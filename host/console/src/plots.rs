@@ -10,6 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
+use intent_gateway_api::rollouts::{CourseFigure, Measure, RolloutCourse};
 use intent_gateway_api::traffic::{IntentTraffic, PartnerTraffic, TrafficBody};
 use intent_gateway_domain::datetime;
 use intent_gateway_http::inside::Page;
@@ -19,6 +20,10 @@ use crate::Console;
 use crate::failure::Failed;
 use crate::visitor::{OfFace, Visitor};
 
+const QUIET_HOUR: &str = "Nothing went on in the last hour.";
+
+/// Rates are shown in percent.
+const PERCENT: f64 = 100.0;
 /// Lines of one plot. What is most comes first; the rest is in the API.
 const LINES_MAX: usize = 8;
 
@@ -39,6 +44,9 @@ pub(crate) struct Plot {
     lines: Vec<Line>,
     /// Lines that do not move: targets, bounds.
     bounds: Vec<Bound>,
+    /// What is said where there is no line.
+    #[serde(skip)]
+    empty: &'static str,
 }
 
 #[derive(Serialize)]
@@ -108,6 +116,7 @@ pub(crate) fn traffic(body: &TrafficBody, source: &str, api: &str) -> Plot {
         at,
         lines,
         bounds: Vec::new(),
+        empty: QUIET_HOUR,
     }
 }
 
@@ -136,6 +145,7 @@ pub(crate) fn answers(one: Option<&IntentTraffic>, source: String, api: &str) ->
         at: one.map(|one| seconds(&one.at)).unwrap_or_default(),
         lines: lines.unwrap_or_default(),
         bounds: Vec::new(),
+        empty: QUIET_HOUR,
     }
 }
 
@@ -153,6 +163,7 @@ pub(crate) fn stages(one: Option<&IntentTraffic>, source: String, api: &str) -> 
         at: one.map(|one| seconds(&one.at)).unwrap_or_default(),
         lines: one.map(|one| one.stages.iter().map(line).collect()).unwrap_or_default(),
         bounds: Vec::new(),
+        empty: QUIET_HOUR,
     }
 }
 
@@ -170,7 +181,61 @@ pub(crate) fn latency(body: &PartnerTraffic, source: String, api: String) -> Plo
         Some(Bound { label: format!("{}, target", tool.tool), value: f64::from(target) })
     };
     let (lines, bounds) = (tools().map(line).collect(), tools().filter_map(bound).collect());
-    Plot { title: "Time of calls, 95th percentile", unit: "ms", source, api, at, lines, bounds }
+    Plot { title: "Time of calls, 95th percentile", unit: "ms", source, api, at, lines, bounds, empty: QUIET_HOUR }
+}
+
+/// How often something happened in a rollout, for some of what is bounded, with the bounds. Before anything might have happened, nothing
+/// is known.
+pub(crate) fn figures(
+    title: &'static str,
+    course: &RolloutCourse,
+    measures: &[Measure],
+    in_words: impl Fn(Measure) -> String,
+    source: String,
+    api: &str,
+) -> Plot {
+    let chosen = || course.figures.iter().filter(|figure| measures.contains(&figure.measure));
+    let rate = |(hits, of): (&u64, &u64)| (*of > 0).then(|| PERCENT * *hits as f64 / *of as f64);
+    let line = |figure: &CourseFigure| Line {
+        label: in_words(figure.measure),
+        values: figure.hits.iter().zip(&figure.of).map(rate).collect(),
+    };
+    let bound = |figure: &CourseFigure| Bound {
+        label: format!("{}, bound", in_words(figure.measure)),
+        value: PERCENT * figure.bound,
+    };
+    Plot {
+        title,
+        unit: "% of what might have",
+        source,
+        api: api.to_owned(),
+        at: course_seconds(course),
+        lines: chosen().map(line).collect(),
+        bounds: chosen().map(bound).collect(),
+        empty: "Nothing of it is bounded in this rollout.",
+    }
+}
+
+/// Whom the candidate of a rollout served, as its stages went.
+pub(crate) fn shares(course: &RolloutCourse, source: String, api: &str) -> Plot {
+    let line = Line {
+        label: "users whom the candidate serves".to_owned(),
+        values: course.share_percent.iter().copied().map(Some).collect(),
+    };
+    Plot {
+        title: "Stages of the rollout",
+        unit: "% of the users",
+        source,
+        api: api.to_owned(),
+        at: course_seconds(course),
+        lines: vec![line],
+        bounds: Vec::new(),
+        empty: "",
+    }
+}
+
+fn course_seconds(course: &RolloutCourse) -> Vec<u64> {
+    course.at_ms.iter().map(|ms| ms / 1_000).collect()
 }
 
 /// Moments as the API writes them, in seconds.

@@ -10,6 +10,7 @@ use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::versions::{ContractAdminError, VersionName, WaitedFor};
 use serde::{Deserialize, Serialize};
 
+use crate::course::Course;
 use crate::evidence::StageCount;
 use crate::judge::{Guard, Missing};
 use crate::policy::{InvalidPolicy, RolloutPolicy};
@@ -149,6 +150,9 @@ impl From<Contended> for RolloutError {
 
 /// The platform team's handle on rollouts. Each change holds on all gateways of the store, with who made it and why.
 pub trait RolloutDesk: Send + Sync {
+    /// How the figures of the latest rollout of an intent went, as far as this gateway has seen it; none where it has seen none.
+    fn course(&self, intent: &str) -> Option<Course>;
+
     /// Begins a rollout.
     fn begin(&self, order: RolloutOrder) -> BoxFuture<'_, Result<RolloutStatus, RolloutError>>;
 

@@ -11,12 +11,14 @@
 //! | which stages there are, and what may not be exceeded | `policy` |
 //! | what is counted | `evidence` |
 //! | whether a bound is broken, and a stage passed | `judge` |
+//! | how the figures went over the time of a rollout | `course` |
 //! | what is tried out at this gateway at the moment | `trials` |
 //! | what the platform team may do with a rollout, and is told of it | `desk` |
 //!
 //! Not here: where a rollout is kept and when its stages change (`catalogue`), how two rankings are compared (`compare`), and how a
 //! search finds its version (`routing`).
 
+mod course;
 mod desk;
 mod evidence;
 mod judge;
@@ -25,6 +27,7 @@ mod policy;
 mod simulation;
 mod trials;
 
+pub use course::{Course, CourseSample, Courses, SAMPLES_MAX};
 pub use desk::{
     EndedRollout, IntentRollouts, RolloutAct, RolloutDesk, RolloutEnd, RolloutError, RolloutOrder, RolloutPause,
     RolloutStatus, WHY_MAX_CHARS,

@@ -101,6 +101,12 @@ fn a_candidate_goes_from_stage_to_stage_by_what_all_gateways_have_seen() {
     a.turn();
     b.turn();
     assert_eq!([share(&a), share(&b)], [of(10.0); 2]);
+    let course = a.catalogue.course(INTENT).expect("it is looked at");
+    let stages: Vec<_> = course.samples.iter().map(|sample| sample.stage).collect();
+    assert_eq!(
+        (stages.first(), course.id),
+        (Some(&0), RolloutId { digest: candidate(), begun_at_ms: status.begun_at_ms })
+    );
     // What was seen in the stage before is none of this one's.
     world.clock.advance(60_000);
     a.turn();

@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &RolloutArgs) -> Result<Verdict, CommandError> {
     Ok(Verdict::of(!is_bad))
 }
 
-fn show(Rollouts { intent, rollout, last }: &Rollouts, palette: Palette) -> String {
+fn show(Rollouts { intent, rollout, last, course: _ }: &Rollouts, palette: Palette) -> String {
     let mut parts = Vec::new();
     match rollout {
         Some(rollout) => parts.push(show_rollout(rollout, palette)),

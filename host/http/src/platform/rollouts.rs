@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_api::rollouts::{EndedRollout, PromotionOrder, Rollout, RolloutOrder, Rollouts};
+use intent_gateway_api::rollouts::{EndedRollout, PromotionOrder, Rollout, RolloutCourse, RolloutOrder, Rollouts};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_rollout::{IntentRollouts, RolloutError};
+use serde::Deserialize;
 
 use crate::App;
 use crate::acting::Team;
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
+
+/// About what a sample of a course takes, bytes.
+const COURSE_SAMPLE_BYTES: usize = 160;
 
 impl From<RolloutError> for Refusal {
     fn from(error: RolloutError) -> Self {
@@ -59,18 +64,37 @@ pub(super) async fn promote(
     wire::json(StatusCode::CREATED, &Rollout::from(status), wire::SMALL_BYTES)
 }
 
+/// What may be asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RolloutQuery {
+    #[serde(default)]
+    course: bool,
+}
+
 /// Shows the rollout of an intent that is under way, with what was seen of it, and how the last one ended.
 #[utoipa::path(
     get, path = "/api/v1/admin/intents/{intent}/rollout", tag = "admin",
-    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    params(
+        ("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service"),
+        ("course" = Option<bool>, Query, description = "With how the figures of the latest one went; false when absent"),
+    ),
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "Rollouts of the intent", body = Rollouts),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no contract of the intent was ever loaded", body = ErrorBody),
     )
 )]
-pub(super) async fn show_rollout(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
-    show(&app, intent).await
+pub(super) async fn show_rollout(
+    State(app): State<Arc<App>>,
+    Path(intent): Path<String>,
+    query: Result<Query<RolloutQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Query(RolloutQuery { course }) = query.map_err(|_| {
+        Refusal::new(Code::InvalidRequest).message("The query parameter is `course`, `true` or `false`, at most once.")
+    })?;
+    show(&app, intent, course).await
 }
 
 /// Pauses a rollout, resumes or aborts it, or goes on without waiting for what a stage lacks.
@@ -92,11 +116,13 @@ pub(super) async fn act(
     Json(RolloutOrder { act, why }): Json<RolloutOrder>,
 ) -> Result<Response, Refusal> {
     app.rollouts.act(&intent, act.into(), why, team).await?;
-    show(&app, intent).await
+    show(&app, intent, false).await
 }
 
-async fn show(app: &App, intent: String) -> Result<Response, Refusal> {
+async fn show(app: &App, intent: String, with_course: bool) -> Result<Response, Refusal> {
     let IntentRollouts { current, last } = app.rollouts.rollout(&intent).await?;
     let (rollout, last) = (current.map(Rollout::from), last.map(EndedRollout::from));
-    wire::json(StatusCode::OK, &Rollouts { intent, rollout, last }, wire::SMALL_BYTES)
+    let course = app.rollouts.course(&intent).filter(|_| with_course).map(RolloutCourse::from);
+    let bytes = wire::SMALL_BYTES + course.as_ref().map_or(0, |course| course.at_ms.len() * COURSE_SAMPLE_BYTES);
+    wire::json(StatusCode::OK, &Rollouts { intent, rollout, last, course }, bytes)
 }

@@ -10,8 +10,8 @@ use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::versions::{ContractAdminError, VersionName, WaitedFor};
 use intent_gateway_http::auth::Role;
 use intent_gateway_rollout::{
-    EndedRollout, Evidence, IntentRollouts, Measure, Missing, RolloutAct, RolloutDesk, RolloutEnd, RolloutError,
-    RolloutOrder, RolloutPause, RolloutStatus, StageCount, guards,
+    Course, EndedRollout, Evidence, IntentRollouts, Measure, Missing, RolloutAct, RolloutDesk, RolloutEnd,
+    RolloutError, RolloutId, RolloutOrder, RolloutPause, RolloutPolicy, RolloutStatus, StageCount, guards,
 };
 use serde_json::{Value, json};
 
@@ -50,6 +50,17 @@ fn status(order: RolloutOrder) -> RolloutStatus {
 }
 
 impl RolloutDesk for FakeRollouts {
+    fn course(&self, intent: &str) -> Option<Course> {
+        let mut course =
+            Course::new(RolloutId { digest: digest(), begun_at_ms: Timestamp::from_ms(1) }, RolloutPolicy::default());
+        let mut evidence = Evidence::default();
+        for (at, stage) in [(1, 0), (2, 1)] {
+            (0..50).for_each(|nth| evidence.note(Measure::Empty, nth == 0, None));
+            course.add(Timestamp::from_ms(at), stage, &evidence);
+        }
+        (intent == INTENT).then_some(course)
+    }
+
     fn begin(&self, order: RolloutOrder) -> BoxFuture<'_, Result<RolloutStatus, RolloutError>> {
         let version = || "1.0.0".parse().expect("semver");
         let outcome = match order.digest {
@@ -141,6 +152,17 @@ async fn a_version_is_promoted_for_a_reason_and_by_a_policy_that_can_be_followed
     assert_eq!(ask(Digest::of(b"nothing live"), why()).await.refusal(), refused(409, "NOTHING_LIVE"));
     assert_eq!(ask(Digest::of(b"live"), why()).await.refusal(), refused(409, "ALREADY_LIVE"));
     assert_eq!(ask(Digest::of(b"under way"), why()).await.refusal(), refused(409, "ROLLOUT_UNDER_WAY"));
+    let told = gateway
+        .call(Ask::get(&format!("/api/v1/admin/intents/{INTENT}/rollout?course=true")).role(Role::Admin))
+        .await
+        .json();
+    let course = &told["course"];
+    assert_eq!((&course["at_ms"], &course["stage"]), (&json!([1, 2]), &json!([0, 1])), "{course}");
+    let empty = course["figures"].as_array().and_then(|figures| figures.iter().find(|one| one["measure"] == "empty"));
+    let empty = empty.expect("it is bounded");
+    assert_eq!((&empty["hits"], &empty["of"], &empty["bound"]), (&json!([1, 2]), &json!([50, 100]), &json!(0.001)));
+    let odd = Ask::get(&format!("/api/v1/admin/intents/{INTENT}/rollout?course=maybe")).role(Role::Admin);
+    assert_eq!(gateway.call(odd).await.status.as_u16(), 400);
     let no_digest = "/api/v1/admin/contracts/abc/promote";
     let answer = gateway.call(Ask::json(no_digest, why().to_string()).role(Role::Admin)).await;
     assert_eq!(answer.refusal(), refused(404, "NOT_FOUND"));

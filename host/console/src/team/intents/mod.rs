@@ -4,6 +4,7 @@
 mod acts;
 mod comparison;
 mod comparison_report;
+mod course;
 mod list;
 mod load;
 mod one;
@@ -34,7 +35,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route(PLACE, get(list::show_intents))
         .route(load::ADDRESS, get(load::show_form))
         .route("/console/intents/{intent}", get(one::show_intent))
-        .route("/console/plots/intents/{intent}/{what}", get(one::send_plot))
+        .route("/console/plots/intents/{intent}/{what}", get(course::send_plot))
         .route("/console/intents/{intent}/activate", get(acts::ask_to_activate).post(acts::activate))
         .route("/console/intents/{intent}/compare", get(comparison::show_form).post(comparison::compare))
         .route("/console/intents/{intent}/promote", get(rollout::ask_to_promote).post(rollout::promote))

@@ -10,8 +10,8 @@ use intent_gateway_api::contracts::{GatewayStatus, IntentStatus, LoadedVersion, 
 use intent_gateway_api::faults::ContractFaults;
 use intent_gateway_api::name;
 use intent_gateway_api::rollouts::Rollouts;
-use intent_gateway_api::traffic::TrafficBody;
 
+use super::course::{course_of, hour_of};
 use super::rules::LiveRules;
 use super::track::{Bound, Step, bounds, end_chip, measure_in_words, missing, percent, steps};
 use super::{PLACE, kib, load, origin_in_words, page_of, status_of, versions_of};
@@ -19,7 +19,7 @@ use crate::api::segment;
 use crate::failure::Failed;
 use crate::frame::{Frame, render, show};
 use crate::live::{Follower, follow};
-use crate::plots::{self, Plot, Plotting};
+use crate::plots::Plot;
 use crate::team::overview::intent_chip;
 use crate::view::{self, Chip, Ident, Moment, Tone};
 use crate::visitor::{Team, Visitor};
@@ -32,6 +32,8 @@ struct IntentPage {
     page: String,
     moves: IntentMoves,
     plots: [Plot; 2],
+    /// How the latest rollout went; empty where this gateway has seen none.
+    course: Vec<(&'static str, Plot)>,
     versions: Vec<LoadedVersion>,
     /// None where the visitor's token does not open them.
     faults: Option<ContractFaults>,
@@ -117,16 +119,17 @@ pub(super) async fn show_intent(Team(visitor): Team, Path(intent): Path<String>)
     let named = segment(&intent).to_string();
     let faults = format!("/api/v1/admin/intents/{named}/faults?limit=20");
     let rules = format!("/api/v1/intents/{named}");
-    let (moves, plots, versions, faults, rules) = tokio::try_join!(
+    let (moves, plots, course, versions, faults, rules) = tokio::try_join!(
         intent_moves(&visitor, &intent),
-        plots_of(&visitor, &intent),
+        hour_of(&visitor, &intent),
+        course_of(&visitor, &intent),
         async { Ok(versions_of(api, &intent).await?) },
         async { Ok(api.look::<ContractFaults>(&faults).await?) },
         async { Ok(api.look::<LiveRules>(&rules).await?) },
     )?;
     let frame = visitor.frame(PLACE, intent.as_str()).json(format!("/api/v1/admin/contracts/status?intent={named}"));
     let frame = frame.live(format!("/console/live/intents/{named}")).plots();
-    Ok(show(&IntentPage { frame, page: page_of(&intent), moves, plots, versions, faults, rules }))
+    Ok(show(&IntentPage { frame, page: page_of(&intent), moves, plots, course, versions, faults, rules }))
 }
 
 pub(crate) async fn follow_intent(Path(intent): Path<String>, follower: Follower<Team>) -> Result<Response, Failed> {
@@ -136,28 +139,6 @@ pub(crate) async fn follow_intent(Path(intent): Path<String>, follower: Follower
         Box::pin(async move { render(&intent_moves(&visitor, &intent).await?) })
     })
     .await
-}
-
-/// What came of searches, and how long their stages took.
-async fn plots_of(visitor: &Visitor, intent: &str) -> Result<[Plot; 2], Failed> {
-    let named = segment(intent).to_string();
-    let address = format!("/api/v1/admin/traffic?intent={named}");
-    let body = visitor.api.get::<TrafficBody>(&address).await?;
-    let one = body.intents.first();
-    let source = |what: &str| format!("/console/plots/intents/{named}/{what}");
-    Ok([plots::answers(one, source("answers"), &address), plots::stages(one, source("stages"), &address)])
-}
-
-pub(super) async fn send_plot(
-    Plotting(Team(visitor)): Plotting<Team>,
-    Path((intent, what)): Path<(String, String)>,
-) -> Result<Response, Failed> {
-    let [answers, stages] = plots_of(&visitor, &intent).await?;
-    match what.as_str() {
-        "answers" => plots::send(&answers),
-        "stages" => plots::send(&stages),
-        _ => Err(Failed::NoPage),
-    }
 }
 
 async fn intent_moves(visitor: &Visitor, intent: &str) -> Result<IntentMoves, Failed> {
