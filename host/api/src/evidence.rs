@@ -6,6 +6,8 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{self, IST_AHEAD_MS, KeptFinding, RuleCount, Severity, Source};
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::receipt::{Receipt, ReceiptDrop, ReceiptScore};
+use intent_gateway_ledger::completion::signature::SignatureError;
+use intent_gateway_ledger::completion::unsigned::UnsignedCount;
 use intent_gateway_outbound::health::{IntentView, PartnerView};
 use intent_gateway_routing::replay::{Difference, Replay, Reranking};
 use serde::{Deserialize, Serialize};
@@ -109,6 +111,27 @@ pub struct FindingsSummary {
     /// How long its tools took within the last five minutes, beside their targets, by intent; calls are those of the
     /// gateway that answers.
     pub latency: Vec<IntentLatency>,
+    /// Completion reports that came under its name and that no key of its has signed, whoever sent them; absent where none came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub unsigned_reports: Option<UnsignedReportsBody>,
+}
+
+/// Completion reports that nobody with a partner's key has signed, since the start of the gateway that answers. Nothing of them is kept.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct UnsignedReportsBody {
+    /// What each was answered with.
+    #[schema(example = "SIGNATURE_INVALID")]
+    pub code: String,
+    pub count: u64,
+    /// When the last one came.
+    pub last_at: String,
+}
+
+impl From<UnsignedCount> for UnsignedReportsBody {
+    fn from(UnsignedCount { count, last_at }: UnsignedCount) -> Self {
+        Self { code: SignatureError::Wrong.code().to_owned(), count, last_at: time(last_at) }
+    }
 }
 
 impl FindingsSummary {
@@ -118,6 +141,7 @@ impl FindingsSummary {
         PartnerView { partner, strikes, intents, .. }: PartnerView,
         counts: Vec<RuleCount>,
         since: Timestamp,
+        unsigned: Option<UnsignedCount>,
     ) -> Self {
         Self {
             partner: partner.to_string(),
@@ -125,6 +149,7 @@ impl FindingsSummary {
             counts: counts.into_iter().map(RuleCountBody::from).collect(),
             strikes: strikes.into_iter().map(StrikesBody::from).collect(),
             latency: intents.into_iter().map(IntentLatency::from).collect(),
+            unsigned_reports: unsigned.map(UnsignedReportsBody::from),
         }
     }
 }

@@ -29,6 +29,7 @@ use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
+use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_linking::Linking;
 use intent_gateway_mail::mailer;
 use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, StrikeWatch};
@@ -513,6 +514,7 @@ fn parts(
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             reports: ReportRate::new(config.quotas.reports_per_minute, fleet.clone()),
+            unsigned: UnsignedReports::default(),
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),

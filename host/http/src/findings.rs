@@ -72,7 +72,7 @@ pub(crate) async fn summary(app: &App, partner: &PartnerId) -> Result<Response, 
     let counts = app.evidence.counts(partner, since).await?;
     let view = app.health.view_of(partner, now).unwrap_or_else(|| PartnerView::unheard(partner, now));
     let bytes = wire::SMALL_BYTES + counts.len() * ROW_BYTES;
-    wire::json(StatusCode::OK, &FindingsSummary::new(view, counts, since), bytes)
+    wire::json(StatusCode::OK, &FindingsSummary::new(view, counts, since, app.intake.unsigned.of(partner)), bytes)
 }
 
 fn refused() -> Refusal {

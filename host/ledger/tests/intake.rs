@@ -28,6 +28,7 @@ use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::signature::{Presented, Signer, WINDOW_MS};
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TEST_REPORTS_MAX, forget_test_reports};
+use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_ledger::completion::{CLOSED_IN_FUTURE, REPORTS_IN_FLIGHT_MAX};
 use intent_gateway_ledger::{DeskError, Entry, EntryKind, Judge};
 use intent_gateway_testing::catalogue::Catalogue;
@@ -117,6 +118,7 @@ impl World {
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             reports: ReportRate::default(),
+            unsigned: UnsignedReports::default(),
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
@@ -242,6 +244,10 @@ fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
     let old = NOW.minus_ms(WINDOW_MS + 1).as_ms();
     let signature = Signer::new(&Secret::new(KEY)).sign(old, b"no JSON");
     assert_eq!(code(world.present("coolcar", &old.to_string(), &signature, b"no JSON")), "TIMESTAMP_OUT_OF_WINDOW");
+    // What nobody with its key has signed is counted under its name, and nobody's under none.
+    let counted = |partner: &str| world.intake.unsigned.of(&PartnerId::parse(partner).expect("sound"));
+    assert_eq!(counted("coolcar").map(|count| (count.count, count.last_at)), Some((2, NOW)));
+    assert_eq!(counted("nobody"), None);
     assert_eq!((world.desk.looked_up(), world.judged(), world.entries().len()), (0, 0, 0));
 }
 

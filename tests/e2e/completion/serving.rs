@@ -34,6 +34,7 @@ use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
+use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk, genesis, link};
 use intent_gateway_linking::{Linking, LinkingSetup};
 use intent_gateway_mail::{MailConfig, mailer};
@@ -209,6 +210,7 @@ pub(crate) async fn state(
         journal: searcher.journal.clone(),
         in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
         reports: ReportRate::default(),
+        unsigned: UnsignedReports::default(),
         clock: clock.clone(),
         rate: Rate::default(),
     };

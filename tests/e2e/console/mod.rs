@@ -2,6 +2,7 @@
 
 mod browser;
 mod comparing;
+mod deliveries;
 mod entry;
 mod issuer;
 mod journeys;

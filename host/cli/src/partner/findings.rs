@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_api::evidence::{Finding, FindingsSummary, IntentLatency, PartnerFindings, RuleCountBody};
+use intent_gateway_api::evidence::{
+    Finding, FindingsSummary, IntentLatency, PartnerFindings, RuleCountBody, UnsignedReportsBody,
+};
 use intent_gateway_api::time;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::findings::{Severity, Source, cut};
@@ -65,7 +67,7 @@ fn place(Finding { source, request_id, option, option_id, external_id, .. }: &Fi
 
 /// Counts by rule, with the days on which it was broken; strikes; latencies.
 pub(super) fn summary(summary: &FindingsSummary, _: Palette) -> String {
-    let FindingsSummary { partner, since, counts, strikes, latency } = summary;
+    let FindingsSummary { partner, since, counts, strikes, latency, unsigned_reports } = summary;
     let mut page = Sections::default();
     let found = if counts.is_empty() { "nothing".to_owned() } else { by_rule(counts) };
     page.section(&format!("Found against {} since {}", harmless(partner), harmless(since)), found);
@@ -74,6 +76,10 @@ pub(super) fn summary(summary: &FindingsSummary, _: Palette) -> String {
     }
     for IntentLatency { intent, tools } in latency {
         page.section(&format!("Latency of {}, ms", harmless(intent)), health::tools(tools));
+    }
+    if let Some(UnsignedReportsBody { code, count, last_at }) = unsigned_reports {
+        let told = format!("{count}, the last one at {}; answered with {}", harmless(last_at), harmless(code));
+        page.section("Reports under this name that its key has not signed, at this gateway", told);
     }
     page.finish()
 }

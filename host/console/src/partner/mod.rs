@@ -1,6 +1,7 @@
 //! Pages of a partner, one file a subject. They show what a partner's own API tells, and nothing of anybody else.
 
 mod access;
+mod deliveries;
 mod events;
 mod go_live;
 mod home;

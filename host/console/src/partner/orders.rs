@@ -8,12 +8,14 @@ use axum::Router;
 use axum::extract::{Path, Query};
 use axum::response::Response;
 use axum::routing::get;
+use intent_gateway_api::evidence::UnsignedReportsBody;
 use intent_gateway_api::ledger::TestReportsBody;
 use intent_gateway_api::orders::{OrderHappening, OrderHistoryEvent, OrderList, OrderSummary, PartnerOrder};
 use intent_gateway_api::overdue::{OverdueOrder, PartnerOverdue};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::deliveries::{self, Refused};
 use super::own;
 use crate::Console;
 use crate::api::segment;
@@ -69,6 +71,9 @@ struct OrdersPage {
     is_first: bool,
     older: Option<String>,
     tests: Option<TestReportsBody>,
+    /// The latest deliveries of reports that were refused; those about no order stand here alone.
+    refused: Vec<Refused>,
+    unsigned: Option<UnsignedReportsBody>,
 }
 
 impl OrdersPage {
@@ -107,11 +112,16 @@ async fn show_orders(Business(visitor): Business, Query(chosen): Query<Chosen>) 
     let PartnerOverdue { orders: mut overdue, .. } = visitor.api.get(&format!("{account}/overdue-orders")).await?;
     let is_first = before.is_empty();
     let tests = if is_first { Some(visitor.api.get(&format!("{account}/test-reports")).await?) } else { None };
+    let (refused, unsigned) = if is_first {
+        (deliveries::refused(&visitor).await?, deliveries::unsigned(&visitor).await?)
+    } else {
+        (Vec::new(), None)
+    };
     let overdue_count = overdue.len();
     overdue.truncate(PAGE_ROWS);
     let older = next.map(|before| link_to(&open, &before));
     let frame = visitor.frame(ADDRESS, "Orders").json(address);
-    Ok(show(&OrdersPage { frame, overdue_count, overdue, orders, open, is_first, older, tests }))
+    Ok(show(&OrdersPage { frame, overdue_count, overdue, orders, open, is_first, older, tests, refused, unsigned }))
 }
 
 #[derive(Template)]
@@ -120,6 +130,8 @@ struct OrderPage {
     frame: Frame,
     order: PartnerOrder,
     kept: Vec<(String, String)>,
+    /// Deliveries of its report that were refused.
+    refused: Vec<Refused>,
     milestones: Vec<String>,
 }
 
@@ -172,13 +184,21 @@ fn write_kept(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// Whether a report is about an order: it names one of its identifiers, or the search that it came from.
+fn is_about(delivery: &Refused, order: &OrderSummary) -> bool {
+    let is_named = delivery.external_id.as_ref().is_some_and(|id| order.identifiers.contains(id));
+    is_named || delivery.request_id == order.search_request_id
+}
+
 async fn show_order(Business(visitor): Business, Path(order): Path<String>) -> Result<Response, Failed> {
     let address = format!("{}/orders/{}", own(&visitor, "accounts"), segment(&order));
     let order = visitor.api.get::<PartnerOrder>(&address).await?;
     let kept = order.body.kept.iter().map(|(name, value)| (name.clone(), write_kept(value))).collect();
     let milestones = order.body.milestones.iter().map(|one| intent_gateway_api::name(one).replace('_', " ")).collect();
+    let mut refused = deliveries::refused(&visitor).await?;
+    refused.retain(|delivery| is_about(delivery, &order.body.order));
     let frame = visitor.frame(ADDRESS, format!("Order {}", order.body.order.id)).json(address);
-    Ok(show(&OrderPage { frame, order, kept, milestones }))
+    Ok(show(&OrderPage { frame, order, kept, refused, milestones }))
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
+use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_linking::LinkingSetup;
 use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, Settings};
 use intent_gateway_outbound::Outbound;
@@ -273,6 +274,7 @@ impl Gateway {
             journal: evidence.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             reports: ReportRate::default(),
+            unsigned: UnsignedReports::default(),
             clock: clock.clone(),
             rate: Rate::default(),
         };

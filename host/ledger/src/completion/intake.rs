@@ -23,6 +23,7 @@ use super::keyring::{KeyRing, Stale};
 use super::rate::ReportRate;
 use super::signature::{Presented, SignatureError, VerifiedSignature};
 use super::test_reports::{TakenTest, TestReport, TestReportError, TestReports};
+use super::unsigned::UnsignedReports;
 use super::{Arrival, Malformed, Report, ReportKey, refusal};
 use crate::{
     Booked, Booking, DeskError, Entry, FoundBy, Judge, JudgedReport, KnownOrder, OrderQuery, Posting, ReportDesk,
@@ -68,6 +69,8 @@ pub struct Intake {
     pub in_flight: FairSlots<PartnerId>,
     /// How often a partner may report.
     pub reports: ReportRate,
+    /// How often somebody else has reported under its name.
+    pub unsigned: UnsignedReports,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The rate of the listing agreement, the same for every business (spec 1, Commission).
@@ -195,7 +198,12 @@ impl Intake {
                 let _slot = self.in_flight.try_take(&partner).ok_or(IntakeError::TooMany)?;
                 self.take_signed(&partner, body, now).await
             }
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                if error.is_unsigned() {
+                    self.unsigned.note(Some(partner.clone()).filter(|partner| self.keys.knows(partner)), now);
+                }
+                Err(error.into())
+            }
         };
         taken.inspect_err(|error| refusal::record(&*self.journal, &partner, body, error, now))
     }

@@ -84,6 +84,11 @@ impl KeyRing {
         Ok(work(keys.get(partner).unwrap_or(&self.nobody)))
     }
 
+    /// Whether a partner has keys.
+    pub(crate) fn knows(&self, partner: &PartnerId) -> bool {
+        self.keys.load().contains_key(partner)
+    }
+
     /// Time of the steady clock, milliseconds.
     #[must_use]
     pub fn elapsed_ms(&self) -> u64 {

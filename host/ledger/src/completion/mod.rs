@@ -14,6 +14,7 @@ pub mod signature;
 pub mod test_reports;
 #[cfg(test)]
 mod tests;
+pub mod unsigned;
 
 use std::borrow::Cow;
 

@@ -166,6 +166,12 @@ impl SignatureError {
         }
     }
 
+    /// Whether nobody who has a key is known to have signed it.
+    #[must_use]
+    pub fn is_unsigned(self) -> bool {
+        !matches!(self, Self::OutOfWindow { .. })
+    }
+
     /// What a caller is told: the same for all that may come from somebody without the key. Whose signature is right but for
     /// its time learns the usual cause of that, too.
     #[must_use]
