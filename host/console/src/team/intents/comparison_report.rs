@@ -74,7 +74,7 @@ impl ReportPart {
             _ if *receipts == 0 => Chip::new(Tone::Idle, "nothing was compared"),
             Some(budget) if !budget.holds => Chip::new(Tone::Bad, "something differs that was not announced"),
             Some(_) => Chip::new(Tone::Good, "nothing differs but what was announced"),
-            None => Chip::new(Tone::Good, "it fails nowhere; it announces no differences"),
+            None => Chip::new(Tone::Good, "it fails nowhere; its author has not said what may differ"),
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_report_says_first_what_is_wrong() {
         let verdict = |of: Value| report(&of).verdict().to_string();
-        assert!(verdict(json!({})).contains("it announces no differences"));
+        assert!(verdict(json!({})).contains("its author has not said what may differ"));
         assert!(verdict(json!({"failed": [{"code": "TRAP", "count": 1}]})).contains("it fails<"));
         let outside = json!({"budget": {"budget": {}, "holds": false,
             "outside": [{"what": "drops TOO_DEAR", "count": 9, "receipts": ["rank_1", "rank_2", "rank_3", "rank_4"]}]}});
