@@ -5,7 +5,7 @@
 // The journeys and one walk of each face go without JavaScript, the others with it.
 //
 // Given by the environment: GATEWAY (its address), ADMIN_TOKEN, CHROMIUM (the program), ORDER_REQUEST (of a search from which something was
-// booked), OTHER_VERSION (of its contract, loaded and not live). It writes `CODE <address>` where it needs the code
+// booked), COMPONENT (a file with another version of its contract), OTHER_VERSION (its number), LIVE_VERSION (the one that serves). It writes `CODE <address>` where it needs the code
 // that was mailed to an address, and reads it from its input; `REVIEW` where
 // a review is to come in; and `DONE <what>` for what it has seen. With PICTURES it leaves screenshots there.
 
@@ -14,7 +14,7 @@ import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
-const { GATEWAY, ADMIN_TOKEN, CHROMIUM, PICTURES, ORDER_REQUEST, OTHER_VERSION } = process.env;
+const { GATEWAY, ADMIN_TOKEN, CHROMIUM, PICTURES, ORDER_REQUEST, COMPONENT, OTHER_VERSION, LIVE_VERSION } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 // Colours do not depend on the width, nor the layout on the colours: two looks have all of both.
@@ -23,6 +23,8 @@ const LOOKS = {
   'dark phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
   'plain desk': { javaScriptEnabled: false, viewport: { width: 1280, height: 800 } },
 };
+// What a page may take on its way, compressed.
+const PAGE_MAX_BYTES = 60 * 1024;
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const faults = [];
 
@@ -112,6 +114,83 @@ async function rankByAnother(page) {
   say('DONE other version');
 }
 
+// Waits until an intent's page says which version serves. Without scripts it is opened again for that.
+async function seeServing(page, version) {
+  const told = page.locator('.lead', { hasText: `Version ${version} serves at every gateway` });
+  const giveUp = Date.now() + 30_000;
+  for (;;) {
+    const isThere = await told.waitFor({ timeout: 1_000 }).then(() => true, () => false);
+    if (isThere) return;
+    if (Date.now() > giveUp) throw new Error(`${version} does not serve: ${await page.locator('.lead').innerText()}`);
+    await page.goto(page.url());
+  }
+}
+
+// On an intent's page: the row of a version.
+const rowOf = (page, version) => page.locator('section[aria-labelledby=versions] > .scroll tbody tr')
+  .filter({ has: page.locator('th', { hasText: new RegExp(`^${version.replaceAll('.', '\\.')}$`) }) });
+
+async function rollOut(page) {
+  await rowOf(page, OTHER_VERSION).getByRole('link', { name: 'Roll out' }).click();
+  await page.getByLabel('Why, for the audit log').fill('Safety counts for more.');
+  await page.getByRole('button', { name: 'Begin the rollout' }).click();
+  await page.getByText('The rollout was changed.').waitFor();
+}
+
+// A rollout that has begun is plotted as soon as there is a sample of it, which is a second later at most.
+async function seeCourse(page) {
+  const drawn = page.locator('section[aria-labelledby=course] .drawn canvas').first();
+  for (let look = 0; look < 20; look += 1) {
+    const isThere = await drawn.waitFor({ timeout: 1_000 }).then(() => true, () => false);
+    if (isThere) {
+      if (PICTURES) await page.locator('section[aria-labelledby=course]').screenshot({ path: `${PICTURES}/journey-course.png` });
+      return;
+    }
+    await page.goto(page.url());
+  }
+  throw new Error('the rollout is not plotted');
+}
+
+// A version goes its whole way: it is loaded, compared with what was ranked, rolled out, made live, and taken back.
+async function shipVersion(page, isScripted) {
+  await page.goto(`${GATEWAY}/console/intents`);
+  await page.getByRole('link', { name: 'Load a component' }).click();
+  await page.locator('input[name=file]').setInputFiles(COMPONENT);
+  await page.getByRole('button', { name: 'Load it' }).click();
+  await page.getByText(isScripted ? 'was loaded before. It stays as it was.' : 'is loaded. It serves nobody yet.').waitFor();
+  await leavePicture(page, 'loaded');
+  await page.getByRole('link', { name: 'Compare it' }).click();
+  const address = page.url();
+  if (isScripted) await page.evaluate(() => { window.isThisPage = true; });
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+  await page.locator('#report').waitFor();
+  const told = await page.locator('#report').innerText();
+  if (!/^1\.0\.1 differs from 1\.0\.0 in /.test(told)) throw new Error(`the report does not say what differs: ${told}`);
+  if (isScripted) {
+    // It came as a stream, on the page as it was.
+    if (!await page.evaluate(() => window.isThisPage) || page.url() !== address) faults.push('the comparison has loaded its page anew');
+    await page.getByRole('button', { name: 'Compare', exact: true }).isEnabled();
+    await judge(page, 'the report of a comparison');
+    await leavePicture(page, 'compared');
+  }
+  await page.getByRole('link', { name: 'To the intent' }).click();
+  await rollOut(page);
+  await page.getByRole('link', { name: 'Finish' }).click();
+  await page.getByLabel('Why, for the audit log').fill('Enough was seen.');
+  await page.getByRole('button', { name: 'Make it live' }).click();
+  await seeServing(page, OTHER_VERSION);
+  // What is in the list of versions is of when the page was opened.
+  await page.goto(page.url());
+  await rowOf(page, LIVE_VERSION).getByRole('link', { name: 'Activate' }).click();
+  await page.getByRole('button', { name: 'Activate it' }).click();
+  await seeServing(page, LIVE_VERSION);
+  say(`DONE version ${isScripted ? 'with' : 'without'} scripts`);
+}
+
+const leavePicture = async (page, name) => {
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/journey-${name}.png`, fullPage: true });
+};
+
 // A paper of the business, through the form.
 async function uploadPaper(page) {
   await page.goto(`${GATEWAY}/dashboard/go-live/profile`);
@@ -167,6 +246,8 @@ async function walk(page, face, name) {
     seen.add(sort(path));
     const answer = await page.goto(`${GATEWAY}${path}`);
     if (answer.status() !== 200) faults.push(`${name}: ${path} is ${answer.status()}`);
+    const { responseBodySize } = await answer.request().sizes();
+    if (responseBodySize > PAGE_MAX_BYTES) faults.push(`${name}: ${path} has ${responseBodySize} bytes, compressed`);
     const isPlain = name.endsWith('plain desk');
     // A page with something that moves says so as soon as it is live.
     if (!isPlain && await page.locator('.moves').count() > 0) await page.locator('.live.good').waitFor();
@@ -177,6 +258,7 @@ async function walk(page, face, name) {
     if (name.endsWith('light desk')) await reachAll(page);
     const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (width > 0) faults.push(`${name}: ${path} is ${width} px wider than the screen`);
+    if (PICTURES) await page.evaluate(() => window.scrollTo(0, 0));
     if (PICTURES) await page.screenshot({ path: `${PICTURES}/${`${name}${path}`.replace(/[^a-z0-9]+/gi, '-')}.png` });
     const links = await page.evaluate(() => [...document.links].map((link) => new URL(link.href)).map((url) => url.pathname + url.search));
     left.push(...links.filter((link) => link.startsWith(face) && !link.includes('/assets/')));
@@ -233,10 +315,16 @@ try {
   await signInAsPartner(live.page, 'asha@coolcar.example');
   const team = await open(browser, plain);
   await signIn(team.page);
+  await shipVersion(team.page, false);
   await explainComplaint(team.page);
   await rankByAnother(team.page);
   // The same where scripts run.
   const scripted = await open(browser, { storageState: await team.context.storageState() });
+  await shipVersion(scripted.page, true);
+  // What is on its way is there to be looked at.
+  await scripted.page.goto(scripted.page.url());
+  await rollOut(scripted.page);
+  await seeCourse(scripted.page);
   await explainComplaint(scripted.page);
   await rankByAnother(scripted.page);
   await scripted.context.close();

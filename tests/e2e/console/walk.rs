@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::Command;
 
 use super::PAGES;
+use super::deliveries::refuse_reports;
 use super::entry::CODE_MAIL;
 use crate::calls::booking;
 use crate::harness::{eventually, request, safety_first_contract};
@@ -27,8 +28,8 @@ pub(super) fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// Has the pages show something: a live partner, a ranking, an order, what was found in the partner's answer, a version that is
-/// loaded and not live. The request of the ranking.
+/// Has the pages show something: a live partner, a ranking, an order, what was found in the partner's answer, reports that were refused.
+/// The request of the ranking.
 async fn fill(platform: &Platform, business: &Business) -> String {
     platform.admin(&business.admin_path("switch-on"), json!({})).await;
     platform.routed(&[&business.id]).await;
@@ -40,10 +41,8 @@ async fn fill(platform: &Platform, business: &Business) -> String {
     let path = "/api/v1/intents/auto.book_ac_service/tools/create_ac_service_booking";
     let booked = platform.gateway.post(path, &body).await;
     assert_eq!(booked.status, 200, "{}", booked.body);
-    let component: &'static [u8] = std::fs::read(safety_first_contract()).expect("readable").leak();
-    let path = "/api/v1/admin/contracts?activate=false";
-    let loaded = platform.gateway.post_file(path, "application/wasm", component, platform.gateway.admin_token()).await;
-    assert_eq!(loaded.status, 201, "{}", loaded.body);
+    let booking_id = booked.body["payload"]["booking_id"].as_str().expect("a text");
+    refuse_reports(platform, business, booking_id, request_id).await;
     // No search waits for its receipt to be kept.
     eventually("there is no receipt", &platform.gateway, async || {
         let kept = platform.gateway.admin_get(&format!("/receipts?request_id={request_id}")).await;
@@ -82,7 +81,9 @@ async fn every_page_is_sound_in_a_browser() {
         .env("ADMIN_TOKEN", platform.gateway.admin_token())
         .env("CHROMIUM", chromium)
         .env("ORDER_REQUEST", request_id)
+        .env("COMPONENT", safety_first_contract())
         .env("OTHER_VERSION", "1.0.1")
+        .env("LIVE_VERSION", "1.0.0")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -116,7 +117,7 @@ async fn every_page_is_sound_in_a_browser() {
     let faults = told.await.expect("read").expect("text");
     assert!(ended.success() && faults.is_empty(), "{faults}");
     assert_eq!(done.last().map(String::as_str), Some("all"), "{done:?}");
-    for what in ["review by itself", "end of a session", "copy"] {
+    for what in ["review by itself", "end of a session", "copy", "version without scripts", "version with scripts"] {
         assert!(done.iter().any(|done| done == what), "{done:?}");
     }
     assert_eq!(done.iter().filter(|what| what.starts_with("walk ")).count(), 6, "{done:?}");
