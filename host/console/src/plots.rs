@@ -90,6 +90,8 @@ fn shown(value: Option<f64>) -> String {
     match value {
         None => "none".to_owned(),
         Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
+        // Rates are bounded by hundredths of a percent.
+        Some(value) if value.abs() < 1.0 => format!("{value:.3}"),
         Some(value) => format!("{value:.1}"),
     }
 }
@@ -300,6 +302,11 @@ mod tests {
         let text = plot.render().expect("a table");
         assert!(text.contains("b&#60;b&#62;") && !text.contains("<b>"), "{text}");
         assert!(text.contains("data-plot=\"/x\""), "{text}");
+    }
+
+    #[test]
+    fn small_figures_can_be_told_apart() {
+        assert_eq!([0.0, 0.01, 7.0, 7.25].map(|value| shown(Some(value))), ["0", "0.010", "7", "7.2"]);
     }
 
     #[test]

@@ -247,7 +247,7 @@ fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
     // What nobody with its key has signed is counted under its name, and nobody's under none.
     let counted = |partner: &str| world.intake.unsigned.of(&PartnerId::parse(partner).expect("sound"));
     assert_eq!(counted("coolcar").map(|count| (count.count, count.last_at)), Some((2, NOW)));
-    assert_eq!(counted("nobody"), None);
+    assert_eq!(counted("other"), None);
     assert_eq!((world.desk.looked_up(), world.judged(), world.entries().len()), (0, 0, 0));
 }
 

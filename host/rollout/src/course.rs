@@ -129,7 +129,9 @@ mod tests {
         assert_eq!(course.samples[0].at, Timestamp::EPOCH);
         let last = course.samples.last().expect("the latest").at.as_ms();
         assert!(last + 2 * course.every_ms > 86_399_000, "{last}");
-        assert!(course.samples.is_sorted_by_key(|one| one.at));
+        let gaps = course.samples.windows(2).map(|pair| pair[1].at.ms_since(pair[0].at));
+        let (least, most) = gaps.fold((u64::MAX, 0), |(least, most), gap| (least.min(gap), most.max(gap)));
+        assert!(least > 0 && most <= 2 * least, "all of it is seen alike: {least} to {most} ms");
     }
 
     #[test]
