@@ -882,6 +882,19 @@ export interface components {
             /** @description The right status, one that the intent's contract lists. */
             readonly status?: string | null;
         };
+        /** @description How one bounded figure went, counted since the rollout began. */
+        readonly CourseFigure: {
+            /**
+             * Format: double
+             * @description The highest rate that is allowed.
+             */
+            readonly bound: number;
+            /** @description How often it had happened. */
+            readonly hits: readonly number[];
+            readonly measure: components["schemas"]["RolloutMeasure"];
+            /** @description How often it might have. */
+            readonly of: readonly number[];
+        };
         /** @description Each value of a vocabulary must be asked for by a sample search that finds an option. */
         readonly Coverage: {
             /** @description JSON Pointer into the arguments of the search. */
@@ -1743,6 +1756,8 @@ export interface components {
             readonly since: string;
             /** @description The strikes that have not expired, by code. */
             readonly strikes: readonly components["schemas"]["StrikesBody"][];
+            /** @description Completion reports that came under its name and that no key of its has signed, whoever sent them; absent where none came. */
+            readonly unsigned_reports?: components["schemas"]["UnsignedReportsBody"];
         };
         /** @description Something that a reviewer must look at although no rule is broken. */
         readonly FlagBody: {
@@ -3644,6 +3659,27 @@ export interface components {
          */
         readonly RolloutAct: "pause" | "resume" | "abort" | "advance" | "finish";
         /**
+         * @description How the figures of a rollout went: a column for each figure, a row for each sample, the oldest first; at most 240, of its whole time
+         *     as far as the gateway that answers has seen it.
+         */
+        readonly RolloutCourse: {
+            /** @description When each sample was taken, milliseconds since the epoch. */
+            readonly at_ms: readonly number[];
+            /**
+             * Format: int64
+             * @description When it began, milliseconds since the epoch.
+             */
+            readonly begun_at_ms: number;
+            /** @description SHA-256 of the candidate's component, 64 hexadecimal characters. */
+            readonly candidate: string;
+            /** @description Those that are bounded. */
+            readonly figures: readonly components["schemas"]["CourseFigure"][];
+            /** @description Percentage of the users whom the candidate served then. */
+            readonly share_percent: readonly number[];
+            /** @description The stage of then, from 0. */
+            readonly stage: readonly number[];
+        };
+        /**
          * @description How a rollout ended.
          * @enum {string}
          */
@@ -3760,6 +3796,8 @@ export interface components {
         };
         /** @description Rollouts of an intent. */
         readonly Rollouts: {
+            /** @description How the figures of the latest one went; absent unless asked for, and where the gateway that answers has seen none of it. */
+            readonly course?: components["schemas"]["RolloutCourse"];
             readonly intent: string;
             readonly last: components["schemas"]["EndedRollout"] | null;
             readonly rollout: components["schemas"]["Rollout"] | null;
@@ -4763,6 +4801,18 @@ export interface components {
              */
             readonly order: string;
         };
+        /** @description Completion reports that nobody with a partner's key has signed, since the start of the gateway that answers. Nothing of them is kept. */
+        readonly UnsignedReportsBody: {
+            /**
+             * @description What each was answered with.
+             * @example SIGNATURE_INVALID
+             */
+            readonly code: string;
+            /** Format: int64 */
+            readonly count: number;
+            /** @description When the last one came. */
+            readonly last_at: string;
+        };
         /** @description A page of what is kept of a user. */
         readonly UserData: {
             /** @description Accounts that the user has linked; on the first page alone. */
@@ -5123,6 +5173,7 @@ export type ContractSubject = components['schemas']['ContractSubject'];
 export type ContractVersion = components['schemas']['ContractVersion'];
 export type CorrectedBody = components['schemas']['CorrectedBody'];
 export type CorrectionRequest = components['schemas']['CorrectionRequest'];
+export type CourseFigure = components['schemas']['CourseFigure'];
 export type Coverage = components['schemas']['Coverage'];
 export type CredentialsBody = components['schemas']['CredentialsBody'];
 export type DataLifetime = components['schemas']['DataLifetime'];
@@ -5327,6 +5378,7 @@ export type RevokedVersion = components['schemas']['RevokedVersion'];
 export type RolledOutVersion = components['schemas']['RolledOutVersion'];
 export type Rollout = components['schemas']['Rollout'];
 export type RolloutAct = components['schemas']['RolloutAct'];
+export type RolloutCourse = components['schemas']['RolloutCourse'];
 export type RolloutEnd = components['schemas']['RolloutEnd'];
 export type RolloutGuard = components['schemas']['RolloutGuard'];
 export type RolloutGuardVerdict = components['schemas']['RolloutGuardVerdict'];
@@ -5413,6 +5465,7 @@ export type TryBody = components['schemas']['TryBody'];
 export type UndoRequest = components['schemas']['UndoRequest'];
 export type UndoneBody = components['schemas']['UndoneBody'];
 export type UnreportedBody = components['schemas']['UnreportedBody'];
+export type UnsignedReportsBody = components['schemas']['UnsignedReportsBody'];
 export type UserData = components['schemas']['UserData'];
 export type UserErased = components['schemas']['UserErased'];
 export type UserOption = components['schemas']['UserOption'];

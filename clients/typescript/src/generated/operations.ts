@@ -736,8 +736,8 @@ and nothing is kept. */
   }
 
   /** Shows the rollout of an intent that is under way, with what was seen of it, and how the last one ended. */
-  showRollout(intent: string, call: Call = {}): Promise<Models.Rollouts> {
-    return this.transport.send({ method: "GET", path: `/api/v1/admin/intents/${segment(intent)}/rollout`, repeatable: true }, call);
+  showRollout(intent: string, args: { course?: boolean } = {}, call: Call = {}): Promise<Models.Rollouts> {
+    return this.transport.send({ method: "GET", path: `/api/v1/admin/intents/${segment(intent)}/rollout`, args, repeatable: true }, call);
   }
 
   /** Draws up a partner's statement of one month, as JSON, as CSV, or as a page to print. */

@@ -4742,6 +4742,22 @@ class UnreportedBody(TypedDict):
     """
 
 
+class UnsignedReportsBody(TypedDict):
+    """
+    Completion reports that nobody with a partner's key has signed, since the start of the gateway that answers. Nothing of them is kept.
+    """
+
+    code: str
+    """
+    What each was answered with.
+    """
+    count: int
+    last_at: str
+    """
+    When the last one came.
+    """
+
+
 class UserErased(TypedDict):
     """
     What was erased of a user, by this request alone.
@@ -5526,6 +5542,26 @@ class ContractSubject(TypedDict):
     quoted: NotRequired[str | None]
     """
     The option concerned, JSON text.
+    """
+
+
+class CourseFigure(TypedDict):
+    """
+    How one bounded figure went, counted since the rollout began.
+    """
+
+    bound: float
+    """
+    The highest rate that is allowed.
+    """
+    hits: list[int]
+    """
+    How often it had happened.
+    """
+    measure: RolloutMeasure
+    of: list[int]
+    """
+    How often it might have.
     """
 
 
@@ -7207,6 +7243,38 @@ class RevocationDone(TypedDict):
     """
 
 
+class RolloutCourse(TypedDict):
+    """
+    How the figures of a rollout went: a column for each figure, a row for each sample, the oldest first; at most 240, of its whole time
+    as far as the gateway that answers has seen it.
+    """
+
+    at_ms: list[int]
+    """
+    When each sample was taken, milliseconds since the epoch.
+    """
+    begun_at_ms: int
+    """
+    When it began, milliseconds since the epoch.
+    """
+    candidate: str
+    """
+    SHA-256 of the candidate's component, 64 hexadecimal characters.
+    """
+    figures: list[CourseFigure]
+    """
+    Those that are bounded.
+    """
+    share_percent: list[float]
+    """
+    Percentage of the users whom the candidate served then.
+    """
+    stage: list[int]
+    """
+    The stage of then, from 0.
+    """
+
+
 class RolloutGuard(TypedDict):
     """
     A bound, and what is known of the rate that it bounds.
@@ -8606,6 +8674,10 @@ class Rollouts(TypedDict):
     Rollouts of an intent.
     """
 
+    course: NotRequired[RolloutCourse]
+    """
+    How the figures of the latest one went; absent unless asked for, and where the gateway that answers has seen none of it.
+    """
     intent: str
     last: EndedRollout | None
     rollout: Rollout | None
@@ -8841,6 +8913,10 @@ class FindingsSummary(TypedDict):
     strikes: list[StrikesBody]
     """
     The strikes that have not expired, by code.
+    """
+    unsigned_reports: NotRequired[UnsignedReportsBody]
+    """
+    Completion reports that came under its name and that no key of its has signed, whoever sent them; absent where none came.
     """
 
 

@@ -653,9 +653,9 @@ and nothing is kept."""
         """Shows a review with its checklist. While it is open, the privacy policy is fetched anew."""
         return cast('models.ReviewBody', self.transport.send(Request("GET", f"/api/v1/admin/reviews/{segment(review)}", repeatable=True), timeout))
 
-    def show_rollout(self, intent: str, *, timeout: float | None = None) -> models.Rollouts:
+    def show_rollout(self, intent: str, *, course: bool | None = None, timeout: float | None = None) -> models.Rollouts:
         """Shows the rollout of an intent that is under way, with what was seen of it, and how the last one ended."""
-        return cast('models.Rollouts', self.transport.send(Request("GET", f"/api/v1/admin/intents/{segment(intent)}/rollout", repeatable=True), timeout))
+        return cast('models.Rollouts', self.transport.send(Request("GET", f"/api/v1/admin/intents/{segment(intent)}/rollout", query={"course": course}, repeatable=True), timeout))
 
     def show_statement(self, partner: str, month: str, *, timeout: float | None = None) -> models.StatementBody:
         """Draws up a partner's statement of one month, as JSON, as CSV, or as a page to print."""
