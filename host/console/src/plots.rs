@@ -44,7 +44,7 @@ pub(crate) struct Plot {
     lines: Vec<Line>,
     /// Lines that do not move: targets, bounds.
     bounds: Vec<Bound>,
-    /// What is said where there is no line.
+    /// The sentence that stands in place of a plot without a line.
     #[serde(skip)]
     empty: &'static str,
 }

@@ -73,7 +73,7 @@ impl Course {
 pub struct Courses(BTreeMap<IntentId, Course>);
 
 impl Courses {
-    /// That of a rollout, which takes the place of the one before; none where there is no room.
+    /// The course of a rollout that begins; it replaces the one before. None where there is no room.
     pub fn of(&mut self, intent: &IntentId, id: RolloutId, policy: &RolloutPolicy) -> Option<&mut Course> {
         if self.0.len() >= INTENTS_MAX && !self.0.contains_key(intent) {
             return None;

@@ -51,7 +51,7 @@ impl<W: Write> Tar<W> {
 
     /// Adds what is below a folder, in the order of names.
     pub(crate) fn add(&mut self, folder: &Path, below: &str) -> anyhow::Result<()> {
-        for path in sorted(folder)? {
+        for path in list_sorted(folder)? {
             let name = path.file_name().context("an entry has a name")?.to_string_lossy();
             let inside = if below.is_empty() { name.into_owned() } else { format!("{below}/{name}") };
             if path.is_dir() {
@@ -92,7 +92,7 @@ impl<W: Write> Tar<W> {
     }
 }
 
-fn sorted(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn list_sorted(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let unreadable = || format!("cannot list {}", folder.display());
     let entries = std::fs::read_dir(folder).with_context(unreadable)?;
     let mut paths =
@@ -103,7 +103,7 @@ fn sorted(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The files of a folder with their sizes, in the order of names.
 pub(crate) fn list_files(folder: &Path) -> anyhow::Result<Vec<(String, u64)>> {
-    let files = sorted(folder)?.into_iter().filter(|path| path.is_file());
+    let files = list_sorted(folder)?.into_iter().filter(|path| path.is_file());
     files
         .map(|path| {
             let bytes = std::fs::metadata(&path).with_context(|| path.display().to_string())?.len();

@@ -72,8 +72,8 @@ impl Programs {
         let version = output(Command::new(self.path(GATEWAY)).arg("--version"))?;
         let features = version.lines().find(|line| line.starts_with("features")).unwrap_or_default();
         ensure!(!features.contains("author"), "the program that serves has the author's commands: {features}");
-        let author = output(Command::new(self.path(AUTHOR)).args(["plugin", "--help"]))?;
-        ensure!(author.contains("scaffold") || author.contains("new"), "{AUTHOR} has no commands of authors");
+        // This fails where the commands are not there.
+        output(Command::new(self.path(AUTHOR)).args(["plugin", "inspect", "--help"]))?;
         Ok(())
     }
 }
