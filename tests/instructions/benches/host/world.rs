@@ -19,6 +19,7 @@ use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::signature::{Presented, Signer};
 use intent_gateway_ledger::completion::test_reports::TestReports;
+use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::calling::{CallOutcome, CallRequest, Caller, KeyedWrites};
 use intent_gateway_routing::reference::ReferenceSealer;
@@ -142,6 +143,7 @@ impl World {
             contracts,
             desk: Arc::new(MemoryDesk::default()),
             tests: TestReports { store: Arc::new(MemoryStore::default()), standings },
+            unsigned: UnsignedReports::default(),
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             reports: ReportRate::default(),
