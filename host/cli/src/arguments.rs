@@ -14,6 +14,7 @@ use crate::audit::AuditCommand;
 use crate::call::CallArgs;
 use crate::classify::ClassifyArgs;
 use crate::contract::ContractCommand;
+use crate::doctor::DoctorArgs;
 use crate::findings::FindingsArgs;
 use crate::gateway::GatewayCommand;
 use crate::init::InitArgs;
@@ -31,7 +32,7 @@ use crate::report::ReportCommand;
 use crate::search::SearchArgs;
 use crate::store_command::StoreCommand;
 use crate::user::UserCommand;
-use intent_gateway_config::Overrides;
+use intent_gateway_config::{Config, ConfigError, Overrides};
 use intent_gateway_sandbox::CompileLimits;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
@@ -75,6 +76,15 @@ pub(crate) enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Look at everything that a gateway needs, and say what is wrong and what to do.
+    #[command(
+        after_help = "It looks at the configuration, keys, files, disks, store, clock, contracts, partners, issuers of tokens, registries, \
+        mail server, and at the gateway that runs. It sends no mail and calls no tool. Each finding has a code: docs/doctor.md\n\n\
+        Exit codes: 0 there is no problem, 1 there is one, 2 the configuration cannot be used.\n\n\
+        Examples:\n  intent-gateway doctor --config gateway.toml\n  \
+        intent-gateway doctor --config gateway.toml --offline --json"
+    )]
+    Doctor(DoctorArgs),
     /// Write contracts: scaffold, build, check, test, bench, look at them.
     #[cfg(feature = "author")]
     #[command(subcommand)]
@@ -210,6 +220,12 @@ pub(crate) enum ConfigCommand {
     /// Check the configuration and print what is in force, secrets redacted.
     #[command(after_help = "Example:\n  intent-gateway config check --config gateway.toml")]
     Check(FileArg),
+    /// Print a JSON Schema of the configuration file: every key, its type, its default and what it means.
+    #[command(
+        after_help = "Editors with support for TOML take it, for example by a first line `#:schema ./gateway.schema.json` in the file.\n\n\
+        Example:\n  intent-gateway config schema > gateway.schema.json"
+    )]
+    Schema,
 }
 
 /// The configuration file.
@@ -289,21 +305,19 @@ pub(crate) struct ServeArgs {
     json: bool,
     /// Begin anew although something shows that there was a store here: its loss is meant. Once, then without it.
     #[arg(long)]
-    first_start: bool,
+    pub(crate) first_start: bool,
 }
 
 /// What `serve` is told that is not a setting.
-#[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
     /// The loss of the store is meant.
     pub first_start: bool,
+    /// Reads the configuration as it was read for the start: the file as it is by then, with the same environment and flags.
+    pub read_again: ReadConfig,
 }
 
-impl ServeArgs {
-    pub(crate) fn options(&self) -> ServeOptions {
-        ServeOptions { first_start: self.first_start }
-    }
-}
+/// Reads a configuration.
+pub type ReadConfig = Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>;
 
 #[derive(Args, Debug)]
 pub(crate) struct TokenArgs {
@@ -385,6 +399,7 @@ impl Command {
         }
         match self {
             Self::Serve(serve) => Some(&serve.file),
+            Self::Doctor(doctor) => Some(&doctor.file),
             Self::Token(token) => Some(&token.file),
             Self::Config(ConfigCommand::Check(file)) => Some(file),
             Self::Store(command) => Some(command.file()),
@@ -412,7 +427,8 @@ impl Command {
             | Self::ShellCompletions(_)
             | Self::Order(_)
             | Self::CompileContract(_)
-            | Self::Completion(_) => None,
+            | Self::Completion(_)
+            | Self::Config(ConfigCommand::Schema) => None,
         }
     }
 }

@@ -15,6 +15,7 @@ mod call;
 mod classify;
 mod client;
 mod contract;
+mod doctor;
 mod files;
 mod findings;
 mod gateway;
@@ -44,14 +45,16 @@ mod version;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use intent_gateway_config::Config;
 use intent_gateway_sandbox::{Compiler, compile_contract};
 
-pub use crate::arguments::ServeOptions;
 use crate::arguments::{COMPILE_CONTRACT, Cli, Command, ConfigCommand};
+pub use crate::arguments::{ReadConfig, ServeOptions};
+use crate::outcome::{Verdict, exit_code, fail};
 
 /// Nothing was done yet: a second person has to approve it.
 const EXIT_WAITING: u8 = 3;
@@ -69,8 +72,8 @@ pub fn run(features: &[&str], serve: impl FnOnce(Config, ServeOptions) -> anyhow
     // clap itself leaves with 2 on a wrong command line.
     let version = VERSION.get_or_init(|| version::describe(features));
     let matches = Cli::command().long_version(version.as_str()).get_matches();
-    let command = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command;
-    match &command {
+    let command = Arc::new(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command);
+    match &*command {
         #[cfg(feature = "author")]
         Command::Plugin(command) => plugin::run(command),
         #[cfg(not(feature = "author"))]
@@ -108,9 +111,19 @@ pub fn run(features: &[&str], serve: impl FnOnce(Config, ServeOptions) -> anyhow
         },
         Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
         Command::Keys(arguments) => with_config(&command, |config| keys_command::run(&config, arguments)),
-        Command::Serve(arguments) => with_config(&command, |config| serve(config, arguments.options())),
+        Command::Serve(arguments) => {
+            let first_start = arguments.first_start;
+            let again = command.clone();
+            let read_again = Box::new(move || load(&again));
+            with_config(&command, |config| serve(config, ServeOptions { first_start, read_again }))
+        }
+        Command::Doctor(arguments) => match load(&command) {
+            Ok(config) => exit_code(doctor::run(&config, arguments).map_err(fail)),
+            Err(error) => refuse_config(&error),
+        },
         Command::Init(arguments) => init::run(arguments),
         Command::Token(arguments) => token::run(&command, arguments),
+        Command::Config(ConfigCommand::Schema) => print_schema(),
         Command::Config(ConfigCommand::Check(_)) => with_config(&command, |config| {
             print(intent_gateway_config::show(&config)?.trim_end());
             Ok(())
@@ -137,8 +150,8 @@ pub fn compiler() -> Compiler {
 
 fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError> {
     let config = intent_gateway_config::load(command.config_file().as_deref(), &command.overrides())?;
-    // The server has a log of its own to warn in.
-    if !matches!(command, Command::Serve(_)) {
+    // The server has a log of its own to warn in, and the doctor tells it among what it finds.
+    if !matches!(command, Command::Serve(_) | Command::Doctor(_)) {
         config.secret_files.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     }
     // Whoever backs a store up or looks into it must not be kept from it by how the gateway is served.
@@ -148,14 +161,21 @@ fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError>
     Ok(config)
 }
 
+fn print_schema() -> ExitCode {
+    let schema = intent_gateway_config::schema().context("the defaults cannot be written").map_err(fail);
+    exit_code(schema.and_then(|schema| outcome::print_json(&schema)).map(|()| Verdict::Clean))
+}
+
+fn refuse_config(error: &intent_gateway_config::ConfigError) -> ExitCode {
+    complain(&format!("{error}"));
+    ExitCode::from(EXIT_USAGE)
+}
+
 /// Does a command's work under the configuration in force.
 fn with_config(command: &Command, work: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
     let config = match load(command) {
         Ok(config) => config,
-        Err(error) => {
-            complain(&format!("{error}"));
-            return ExitCode::from(EXIT_USAGE);
-        }
+        Err(error) => return refuse_config(&error),
     };
     match work(config) {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,6 +12,7 @@ use intent_gateway_domain::anchor::{Anchor, AnchorError, ChainName};
 use intent_gateway_domain::chain::{ChainKeys, Proof};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::vault::Vault;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Config;
@@ -29,7 +30,7 @@ const ANCHORS_MAX: usize = 1_000_000;
 const FILE_MODE: u32 = 0o600;
 
 /// Anchors, and checks against them.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnchorsSection {
     /// How often heads are noted, where they have moved.

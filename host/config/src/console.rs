@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use intent_gateway_domain::secret::Secret;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::issuers::IssuerEntry;
@@ -10,7 +11,7 @@ use super::linking::is_for_browsers;
 use super::{PlatformSection, ServerSection};
 
 /// Pages over the API.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsoleSection {
     /// Whether there are any.
@@ -25,6 +26,7 @@ pub struct ConsoleSection {
     pub sign_in_client_id: Option<String>,
     /// Its secret there, where it has one.
     #[serde(serialize_with = "super::redact")]
+    #[schemars(with = "Option<String>")]
     pub sign_in_client_secret: Option<Secret>,
     /// What is asked for there.
     pub sign_in_scopes: String,
@@ -33,7 +35,7 @@ pub struct ConsoleSection {
 }
 
 /// A token that an issuer gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignInBearer {
     /// It has to be a JWT with the audience of the issuer's entry.

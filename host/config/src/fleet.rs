@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How long a gateway that says nothing is held for alive, milliseconds.
@@ -13,7 +14,7 @@ const LEASE_BOUNDS_MS: RangeInclusive<u64> = 1_000..=60_000;
 const NAME_MAX_CHARS: usize = 200;
 
 /// The lease of this gateway.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FleetSection {
     /// How long its lease in the store is.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use intent_gateway_http::auth::issuers::{ISSUERS_MAX, IssuerConfig, RoleRule, ScopeRule, SignatureAlgorithm};
 use intent_gateway_http::auth::{Role, Scope};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One issuer.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerEntry {
     /// The `iss` of its tokens, to the letter.
@@ -18,21 +19,25 @@ pub struct IssuerEntry {
     audience: String,
     /// What it signs with.
     #[serde(default = "every_algorithm")]
+    #[schemars(with = "Vec<String>")]
     algorithms: Vec<SignatureAlgorithm>,
     /// The role of all its tokens.
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::role")]
     role: Option<Role>,
     /// The claim that tells the role of each.
     #[serde(default)]
     role_claim: Option<String>,
     /// What the values of that claim mean.
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::roles")]
     roles: BTreeMap<String, Role>,
     /// The claim that tells the scopes of an admin's.
     #[serde(default)]
     scope_claim: Option<String>,
     /// What the values of that claim mean.
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::scopes")]
     scopes: BTreeMap<String, Scope>,
 }
 

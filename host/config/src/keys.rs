@@ -83,6 +83,11 @@ impl SigningKeys {
     pub fn tokens(&self, audience: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Tokens> {
         Tokens::new(&self.keys, audience, clock).context("the signing keys cannot be used")
     }
+
+    /// Has tokens issued and verified under these keys, and no others, from now on.
+    pub fn replace_in(&self, tokens: &Tokens) -> anyhow::Result<()> {
+        tokens.replace_keys(&self.keys).context("the signing keys cannot be used")
+    }
 }
 
 /// The keys in force.

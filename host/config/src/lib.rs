@@ -21,7 +21,9 @@ mod partners;
 mod paths;
 mod platform;
 mod quotas;
+mod reload;
 mod rotation;
+mod schema;
 mod search;
 mod secret_files;
 mod settings;
@@ -52,6 +54,7 @@ use intent_gateway_sandbox::SandboxConfig;
 use intent_gateway_signing::{IntentPattern, PublicKey, TrustPolicy, TrustedKey};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, put_own_anchors_aside, read_anchors};
@@ -67,7 +70,9 @@ pub use self::open::{look_outside, open_store, open_to_restore, start_on_store};
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
 pub use self::quotas::QuotasSection;
+pub use self::reload::{Difference, differences};
 pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
+pub use self::schema::schema;
 pub use self::search::SearchSection;
 pub use self::secret_files::SecretFiles;
 pub use self::settings::{Origins, settings};
@@ -154,7 +159,7 @@ impl Default for Config {
 }
 
 /// The listener and the bounds on requests.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSection {
     pub listen: SocketAddr,
@@ -214,14 +219,17 @@ impl ServerSection {
         Duration::from_millis(self.drain_announce_ms)
     }
 
-    pub fn limits(&self, quotas: &QuotasSection) -> intent_gateway_http::Limits {
+    /// How often callers may ask.
+    pub fn rates(&self, quotas: &QuotasSection) -> intent_gateway_http::Rates {
+        intent_gateway_http::Rates { open_per_minute: self.open_requests_per_minute, quotas: quotas.quotas() }
+    }
+
+    pub fn limits(&self) -> intent_gateway_http::Limits {
         intent_gateway_http::Limits {
             request_timeout: Duration::from_millis(self.request_timeout_ms),
             body_timeout: Duration::from_millis(self.body_timeout_ms),
             max_in_flight: self.max_in_flight,
             max_arriving: self.max_connections,
-            open_per_minute: self.open_requests_per_minute,
-            quotas: quotas.quotas(),
             trusted_proxies: self.trusted_proxies,
         }
     }
@@ -251,26 +259,32 @@ impl ServerSection {
 }
 
 /// Keys and tokens.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthSection {
     /// Signs and accepts tokens.
     #[serde(serialize_with = "redact")]
+    #[schemars(with = "Option<String>")]
     pub signing_key: Option<Secret>,
     /// Accepted besides, during a rotation.
     #[serde(serialize_with = "all_redacted")]
+    #[schemars(with = "Vec<String>")]
     pub(crate) previous_signing_keys: Vec<Secret>,
     /// Seals option references.
     #[serde(serialize_with = "redact")]
+    #[schemars(with = "Option<String>")]
     pub(crate) reference_key: Option<Secret>,
     /// Open what was sealed before a rotation.
     #[serde(serialize_with = "all_redacted")]
+    #[schemars(with = "Vec<String>")]
     pub(crate) previous_reference_keys: Vec<Secret>,
     /// Seals secrets in the store.
     #[serde(serialize_with = "redact")]
+    #[schemars(with = "Option<String>")]
     pub master_key: Option<Secret>,
     /// Open what was sealed before a rotation.
     #[serde(serialize_with = "all_redacted")]
+    #[schemars(with = "Vec<String>")]
     pub(crate) previous_master_keys: Vec<Secret>,
     /// Audience of tokens.
     pub audience: String,
@@ -287,7 +301,7 @@ pub struct AuthSection {
 }
 
 /// An orchestrator, by the claims of its token.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrchestratorEntry {
     /// Issuer of its tokens; the gateway's own where it is absent.
@@ -382,7 +396,7 @@ impl AuthSection {
 }
 
 /// Where contracts come from.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContractsSection {
     /// Folder that is watched for `*.wasm`.
@@ -400,20 +414,24 @@ pub struct ContractsSection {
 }
 
 /// A key whose signatures are trusted.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustedKeySection {
     /// How people call it.
     name: String,
+    #[schemars(with = "String")]
     public_key: PublicKey,
     /// What it may sign, for example `auto.*`; everything where it names nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
     intents: Vec<IntentPattern>,
     /// The first day on which what it has signed may be loaded, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     from: Option<Day>,
     /// The last day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     until: Option<Day>,
 }
 

@@ -3,6 +3,7 @@
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_linking::{ArrangedClient, AuthMethod, Client, Settings};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PlatformSection;
@@ -13,7 +14,7 @@ const CLIENTS_MAX: usize = 256;
 const NAME_MAX_CHARS: usize = 100;
 
 /// Account linking.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkingSection {
     /// Public address of the gateway, as users' browsers reach it; when absent, `platform.base_url`.
@@ -31,10 +32,11 @@ impl Default for LinkingSection {
 }
 
 /// A client that was arranged with one authorization server.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientEntry {
     /// For users of this partner.
+    #[schemars(with = "String")]
     partner: PartnerId,
     /// The server's issuer, to the letter.
     issuer: String,
@@ -42,9 +44,11 @@ pub struct ClientEntry {
     client_id: String,
     /// Its secret, where it has one.
     #[serde(default, serialize_with = "super::redact")]
+    #[schemars(with = "Option<String>")]
     client_secret: Option<Secret>,
     /// How it shows who it is; by default with the secret in the `Authorization` header, or not at all without one.
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::auth_method")]
     auth_method: Option<AuthMethod>,
 }
 

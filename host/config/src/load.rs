@@ -15,7 +15,7 @@ use super::layers::{Layers, Table};
 use super::secret_files;
 
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 22] = [
+pub(crate) const TOP_LEVEL: [&str; 22] = [
     "state_dir",
     "server",
     "quotas",

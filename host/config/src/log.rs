@@ -1,9 +1,10 @@
 //! `[log]`: what is logged, and how lines look.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The log.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {
     /// Directives of tracing's filter.
@@ -27,7 +28,7 @@ impl LogSection {
 }
 
 /// How log lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
     /// For people; coloured on a terminal.

@@ -9,16 +9,18 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::partner::{Listing, Partner};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::sign_in::SignInServer;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Shortest key that completion reports may be signed with, bytes.
 const SIGNING_KEY_MIN_BYTES: usize = 32;
 
 /// One partner.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartnerEntry {
     /// 1 to 64 letters, digits, `-` or `_`.
+    #[schemars(with = "String")]
     id: PartnerId,
     /// Display name.
     name: String,
@@ -26,9 +28,11 @@ pub struct PartnerEntry {
     url: String,
     /// Bearer token for calls without a user's own.
     #[serde(default, serialize_with = "super::redact")]
+    #[schemars(with = "Option<String>")]
     token: Option<Secret>,
     /// Signs its completion reports.
     #[serde(default, serialize_with = "super::redact")]
+    #[schemars(with = "Option<String>")]
     webhook_signing_key: Option<Secret>,
     /// Where its users sign in; without it, none of them can link an account.
     #[serde(default)]
@@ -38,7 +42,7 @@ pub struct PartnerEntry {
 }
 
 /// The authorization server of a partner, as the operator has approved it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 struct SignInEntry {
     /// Its issuer, to the letter.
@@ -49,6 +53,10 @@ struct SignInEntry {
 }
 
 impl PartnerEntry {
+    pub(crate) fn id(&self) -> &PartnerId {
+        &self.id
+    }
+
     /// Its secrets, each with the name of its setting.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = (&'static str, &Secret)> {
         let key = self.webhook_signing_key.as_ref().map(|key| ("partners.webhook_signing_key", key));
@@ -62,9 +70,10 @@ impl PartnerEntry {
 }
 
 /// One intent that a partner lists.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 struct ListingEntry {
+    #[schemars(with = "String")]
     intent: IntentId,
     /// City names, six-digit postal codes, or `IN_ALL`.
     service_area: Vec<String>,
@@ -76,7 +85,7 @@ struct ListingEntry {
 }
 
 /// Self-rated signals; each is 0.5 where the partner gives none (spec 1, `_meta.platform`).
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct Signals {
     time: f64,

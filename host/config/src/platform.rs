@@ -13,6 +13,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_onboarding::Settings;
 use intent_gateway_onboarding::compliance::is_email_address;
 use intent_gateway_store::Location;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name of the SQLite file in the state folder.
@@ -22,7 +23,7 @@ const REPROBE_MAX_HOURS: u64 = 31 * 24;
 const MS_PER_HOUR: u64 = 60 * 60 * 1_000;
 
 /// The platform as partners see it.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlatformSection {
     /// Public address of the gateway; partners' completion addresses begin with it.
@@ -90,7 +91,7 @@ const KEEP_MAX_DAYS: u64 = 10 * 366;
 const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
 
 /// What is kept of findings and rankings.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvidenceSection {
     /// How long; a completion report that comes later is compared with nothing.
@@ -109,11 +110,12 @@ pub struct EvidenceSection {
     pub(crate) thin_receipts_after_days: u64,
     /// What is kept of some intents for a shorter time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, IntentEvidence>")]
     pub(crate) intents: BTreeMap<IntentId, IntentEvidence>,
 }
 
 /// What is kept of one intent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IntentEvidence {
     /// How long receipts to which nothing points.
@@ -216,7 +218,7 @@ impl EvidenceSection {
 const KEEP_ORDERS_MIN_DAYS: u64 = 31;
 
 /// What is kept of orders.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OrdersSection {
     /// How long one that is closed, from its opening on.
@@ -244,7 +246,7 @@ impl OrdersSection {
 }
 
 /// The policies of calls to partners that can be switched off, for tests under load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutboundSection {
     /// The contracts' rates a tool, the users' own, and leaving a partner alone that asked to slow down.
@@ -260,13 +262,15 @@ impl Default for OutboundSection {
 }
 
 /// Where records are kept.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreSection {
     /// `sqlite://PATH` or `postgres://...`; by default a SQLite file in the state folder.
     #[serde(serialize_with = "super::redact")]
+    #[schemars(with = "Option<String>")]
     pub url: Option<Secret>,
     /// The identity that the store must have.
+    #[schemars(with = "Option<String>")]
     pub installation_id: Option<InstallationId>,
 }
 

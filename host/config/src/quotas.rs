@@ -3,10 +3,11 @@
 use std::num::NonZeroU32;
 
 use intent_gateway_http::{Quota, Quotas};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Requests of callers; without a number, as many as they like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuotasSection {
     orchestrator_per_minute: Option<NonZeroU32>,

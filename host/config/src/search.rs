@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ServerSection;
@@ -11,7 +12,7 @@ use super::ServerSection;
 const SHOWN_MAX_BYTES: usize = 1024 * 1024 * 1024;
 
 /// Searches.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchSection {
     /// One deadline for all partners of a search.

@@ -7,6 +7,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use intent_gateway_domain::digest::Digest;
 use serde_json::Value;
 
 use super::layers::{Layers, Table};
@@ -57,7 +58,9 @@ pub(crate) const SECRETS: [SecretSetting; 12] = [
 #[derive(Clone, Debug, Default)]
 pub struct SecretFiles {
     /// The file of each setting that has one, by dotted name.
-    paths: BTreeMap<String, PathBuf>,
+    pub(crate) paths: BTreeMap<String, PathBuf>,
+    /// Digests of all secrets, wherever they were given, by dotted name: they tell whether one is another one.
+    pub(crate) digests: BTreeMap<String, Digest>,
     /// What whoever runs the gateway should look at: files that others may read.
     pub warnings: Vec<String>,
 }
@@ -110,6 +113,11 @@ pub(crate) fn read(given: &mut Table, layers: &Layers, problems: &mut Vec<String
                 }
                 Err(why) => problems.push(format!("`{dotted}{SUFFIX}`{place}: {why}")),
             }
+        });
+        each_table(given, setting.path, &mut Vec::new(), &mut |table, name, parents| {
+            let Some(value) = table.get(name) else { return };
+            let path: Vec<&str> = parents.iter().map(String::as_str).chain([name]).collect();
+            files.digests.insert(path.join("."), Digest::of(value.to_string().as_bytes()));
         });
     }
     files

@@ -13,7 +13,7 @@ use super::{Config, REDACTED};
 /// Settings that are told; partners and sources may be many.
 const SETTINGS_MAX: usize = 5_000;
 /// What is told of a secret.
-const SET: &str = "set";
+pub(crate) const SET: &str = "set";
 const NOT_SET: &str = "not set";
 
 /// Where settings were given, by dotted name. What is not there has its default.
@@ -33,19 +33,25 @@ impl Origins {
 /// # Errors
 /// Where a value cannot be written, which is a defect.
 pub fn settings(config: &Config) -> Result<Vec<Setting>, toml::ser::Error> {
+    let mut found = Vec::new();
+    each_setting(config, &mut |path, value| {
+        if found.len() < SETTINGS_MAX {
+            found.push(tell(path, value, &config.origins));
+        }
+    })?;
+    Ok(found)
+}
+
+/// Calls with each setting in force, and with the names that lead to it. A secret is redacted, and null where it is not set.
+pub(crate) fn each_setting(config: &Config, work: &mut dyn FnMut(&[String], &Value)) -> Result<(), toml::ser::Error> {
     let shown = table(config)?;
     // Whatever TOML holds, JSON holds as well.
     let mut shown = serde_json::to_value(shown).unwrap_or_default();
     for secret in &SECRETS {
         note_unset(&mut shown, secret.path);
     }
-    let mut found = Vec::new();
-    flatten(&shown, &mut Vec::new(), &mut |path, value| {
-        if found.len() < SETTINGS_MAX {
-            found.push(tell(path, value, &config.origins));
-        }
-    });
-    Ok(found)
+    flatten(&shown, &mut Vec::new(), work);
+    Ok(())
 }
 
 /// A secret that nobody has set is no member of what is in force.
@@ -82,7 +88,8 @@ fn flatten(value: &Value, path: &mut Vec<String>, tell: &mut dyn FnMut(&[String]
     }
 }
 
-fn tell(path: &[String], value: &Value, origins: &Origins) -> Setting {
+/// A setting as it may be told.
+pub(crate) fn tell(path: &[String], value: &Value, origins: &Origins) -> Setting {
     let (section, key) = match path {
         [key] => (String::new(), key.clone()),
         [section, key @ ..] => (section.clone(), key.join(".")),

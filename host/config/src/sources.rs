@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_registry::{ArtifactName, Options, Selector, Source, Tag};
+use schemars::JsonSchema;
 use semver::VersionReq;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,10 +20,11 @@ const POLL_SECONDS: std::ops::RangeInclusive<u64> = 1..=86_400;
 const LAYOUT: &str = "oci-layout:";
 
 /// A source of contracts.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceSection {
     /// The one intent whose contracts are taken from there.
+    #[schemars(with = "String")]
     intent: IntentId,
     /// Where: `oci://host/repository`, or `oci-layout:folder`.
     repository: String,
@@ -31,6 +33,7 @@ pub struct SourceSection {
     tag: Option<String>,
     /// The range of versions that is followed, in place of a tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     range: Option<VersionReq>,
     /// A file of credentials as Docker keeps it, in place of the usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]

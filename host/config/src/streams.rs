@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{COUNT_MAX, ServerSection, WAIT_MAX_MS};
@@ -11,7 +12,7 @@ use super::{COUNT_MAX, ServerSection, WAIT_MAX_MS};
 const MAX_OPEN: NonZeroU32 = NonZeroU32::new(1_024).expect("1024 is not zero");
 
 /// Streams of server-sent events.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StreamsSection {
     /// A stream on which nothing else was sent for so long gets a comment.

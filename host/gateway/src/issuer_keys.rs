@@ -15,9 +15,16 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The issuers that are configured.
 pub(crate) fn issuers(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<Issuers> {
+    let issuers = Issuers::default();
+    replace(&issuers, config, clock)?;
+    Ok(issuers)
+}
+
+/// Takes the issuers of another configuration into service in place of those that there are.
+pub(crate) fn replace(issuers: &Issuers, config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<()> {
     let configs = config.auth.issuers.iter().map(intent_gateway_config::IssuerEntry::config).collect();
     let fetch: Arc<dyn JwksFetch> = Arc::new(KeySets::new());
-    Ok(Issuers::new(configs, &fetch, clock)?)
+    Ok(issuers.replace(configs, &fetch, clock)?)
 }
 
 /// A client that follows no redirect: the configured address is the one whose owner is trusted.

@@ -19,6 +19,7 @@ mod messages;
 mod open_files;
 mod progress;
 mod readiness;
+mod reload;
 mod serve;
 mod telemetry;
 mod timer;

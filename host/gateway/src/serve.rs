@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use arc_swap::ArcSwap;
 use intent_gateway_catalogue::{Catalogue, CatalogueSetup, CataloguedContracts};
 use intent_gateway_compare::{Comparisons, Exports, Shadow, ShadowedJournal};
 use intent_gateway_domain::accesses::Accesses;
@@ -14,7 +15,6 @@ use intent_gateway_domain::clock::watch::WatchedClock;
 use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::fleet::Fleet;
-use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contracts as _;
 use intent_gateway_domain::readiness::TaskBoard;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
@@ -22,7 +22,7 @@ use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
 use intent_gateway_http::server::{BindError, Drained, IDLE_LINGER, ReservedAddress, Server, Shutdown};
 use intent_gateway_http::streams::Streams;
-use intent_gateway_http::{AppState, router, router_beside_pages};
+use intent_gateway_http::{AppState, LiveRates, router, router_beside_pages};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
@@ -32,7 +32,7 @@ use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_linking::Linking;
 use intent_gateway_mail::mailer;
-use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, StrikeWatch};
+use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, StrikeWatch};
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::cache::AnswerCache;
 use intent_gateway_outbound::policy::pace::Pace;
@@ -53,6 +53,7 @@ use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{ContractFolder, Sandbox, WorkerThreads, put_left_contracts_aside, read_left_contracts};
 use intent_gateway_store::{CallCounts, Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{Background, ContractWork, Keep, SharedParts, Work};
@@ -69,6 +70,7 @@ use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::open_files;
 use crate::progress::CompileProgress;
 use crate::readiness::{ReadinessWatch, TaskRounds};
+use crate::reload::{Reload, Reloadable, configured_partners};
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
 use intent_gateway_cli::ServeOptions;
@@ -97,7 +99,12 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let pages_address = console::reserve(&config)?;
     check_writable(&config)?;
     // From here on, for what was kept may have to be compiled again, which takes seconds: a signal ends that at once.
-    let drain = Drain { leaving: leaving.clone(), draining: draining.clone(), serving: CancellationToken::new() };
+    let drain = Drain {
+        leaving: leaving.clone(),
+        draining: draining.clone(),
+        serving: CancellationToken::new(),
+        hangup: Arc::default(),
+    };
     tokio::spawn(signals.watch(drain.clone(), config.server.drain_announce()));
     let keys = Keys::of(&config)?;
     warn_of_development_keys(&keys);
@@ -147,6 +154,17 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let idle_linger = IDLE_LINGER.min(config.server.drain_announce());
     let pages = Pages::prepare(&config, &vault, store.clone(), clock.clone(), state.tokens.clone())?;
     let invitation = pages.as_ref().map(Invitation::from);
+    let reloadable = Reloadable {
+        level: telemetry.level(),
+        partners: onboarding.live.clone(),
+        report_keys: keys.clone(),
+        issuers: state.issuers.clone(),
+        tokens: state.tokens.clone(),
+        rates: state.rates.clone(),
+        intake: state.intake.clone(),
+        settings: state.settings.clone(),
+        clock: clock.clone(),
+    };
     let shutdown = Shutdown { announced: leaving, begun: draining, idle_linger };
     let Servers { server, pages } = listen(state, pages, (address, pages_address), shutdown)?;
     drain.serving.cancel();
@@ -220,6 +238,8 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         sharing: SharedParts { fleet, counts: counts.clone(), pace },
     };
     let background = Background::start(work, &stop);
+    let reload = Reload { read: options.read_again, config, parts: reloadable };
+    tokio::spawn(reload.keep(drain.hangup.clone(), stop.clone()));
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
     if let Some(invitation) = invitation {
         invitation.tell(pages.as_ref().map_or(server.local_addr(), Server::local_addr));
@@ -430,7 +450,7 @@ fn parts(
     let partners = PartnerClient::of_fleet(&config.partner_client, fleet.clone());
     let partners = Arc::new(partners.context("partner calls could not be set up")?);
     let peer_clocks = partners.clocks();
-    let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
+    let configured = configured_partners(config);
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
     let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), Arc::new(BootClock), signing_keys));
@@ -447,7 +467,7 @@ fn parts(
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
         webhooks: partners.clone(),
-        live: Arc::new(LivePartners::new(store.clone(), configured.clone(), directory.clone(), clock.clone())),
+        live: Arc::new(LivePartners::new(store.clone(), configured, directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
         journal: journal.clone(),
@@ -510,7 +530,7 @@ fn parts(
             keys: ring.clone(),
             contracts: contracts.clone(),
             desk: desk.clone(),
-            tests: test_reports(&configured, &store),
+            tests: TestReports { store: store.clone(), standings: onboarding.live.clone() },
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             reports: ReportRate::new(config.quotas.reports_per_minute, fleet.clone()),
@@ -555,14 +575,15 @@ fn parts(
         unassigned_users_of: config.auth.unassigned_users_of(),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),
-        limits: config.server.limits(&config.quotas),
+        limits: config.server.limits(),
+        rates: Arc::new(LiveRates::new(config.server.rates(&config.quotas))),
         readiness: readiness.clone(),
         leaving: drain.leaving.clone(),
         draining: drain.draining.clone(),
         accesses: accesses.clone(),
         fleet: fleet.clone(),
         leases: store.clone(),
-        settings: intent_gateway_config::settings(config)?,
+        settings: Arc::new(ArcSwap::from_pointee(intent_gateway_config::settings(config)?)),
     };
     Ok(RunningParts {
         accesses,
@@ -617,13 +638,6 @@ fn policies(
     }
 }
 
-/// The reports of businesses that were never live.
-fn test_reports(configured: &[Arc<Partner>], store: &Arc<SqlStore>) -> TestReports {
-    let configured = configured.iter().map(|partner| partner.id.clone()).collect();
-    let standings = ConnectionStandings { store: store.clone(), configured };
-    TestReports { store: store.clone(), standings: Arc::new(standings) }
-}
-
 /// Statements, corrections and the check of the ledger.
 fn bookkeeping(store: &Arc<SqlStore>, contracts: Arc<CataloguedContracts>, clock: &Arc<dyn Clock>) -> Bookkeeping {
     Bookkeeping {
@@ -676,6 +690,8 @@ struct Drain {
     draining: CancellationToken,
     /// Cancelled when requests are served: before that there is nobody to tell.
     serving: CancellationToken,
+    /// Told of each SIGHUP; one that comes before anybody listens is kept.
+    hangup: Arc<Notify>,
 }
 
 /// The signals that end the process, and the one that does not.
@@ -702,7 +718,7 @@ impl Signals {
     /// The first signal announces the drain and, when whoever follows `/ready` has had time to go, begins it. The second ends the
     /// process.
     async fn watch(mut self, drain: Drain, announce: Duration) {
-        self.next().await;
+        self.next(&drain.hangup).await;
         drain.leaving.cancel();
         if drain.serving.is_cancelled() && !announce.is_zero() {
             let announce_ms = u64::try_from(announce.as_millis()).unwrap_or(u64::MAX);
@@ -712,25 +728,22 @@ impl Signals {
             );
             tokio::select! {
                 () = tokio::time::sleep(announce) => {}
-                () = self.next() => stop_at_once(),
+                () = self.next(&drain.hangup) => stop_at_once(),
             }
         }
         tracing::info!("draining; a second signal stops at once");
         drain.draining.cancel();
-        self.next().await;
+        self.next(&drain.hangup).await;
         stop_at_once()
     }
 
-    /// The next signal that is to end the process.
-    async fn next(&mut self) {
+    /// The next signal that is to end the process; `hangup` is told of those that are not.
+    async fn next(&mut self, hangup: &Notify) {
         loop {
             tokio::select! {
                 _ = self.interrupt.recv() => return,
                 _ = self.terminate.recv() => return,
-                // A terminal was closed, or somebody expects a reload: neither is a reason to stop serving.
-                _ = self.hangup.recv() => tracing::info!(
-                    "SIGHUP changes nothing: contracts are reloaded as they change, and the configuration is read at start"
-                ),
+                _ = self.hangup.recv() => hangup.notify_one(),
             }
         }
     }

@@ -244,12 +244,18 @@ mod tests {
     use crate::auth::{TokenRules, Tokens};
     use crate::client::Peer;
     use crate::quota::{Quota, Quotas};
+    use crate::rates::{LiveRates, Rates};
 
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn tokens() -> Arc<Tokens> {
         let key = Secret::new("0123456789abcdef0123456789abcdef");
         Arc::new(Tokens::new(&[key], "tests", Arc::new(SystemClock)).expect("usable"))
+    }
+
+    fn rates(open_per_minute: u32, quotas: Quotas) -> Arc<LiveRates> {
+        let open_per_minute = NonZeroU32::new(open_per_minute).expect("not zero");
+        Arc::new(LiveRates::new(Rates { open_per_minute, quotas }))
     }
 
     fn audience(entry: Entry) -> Audience {
@@ -262,7 +268,7 @@ mod tests {
             no_store: false,
             clients: Clients::default(),
             reads: ReadLog::new(Arc::default(), Arc::new(SystemClock)),
-            quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock), &Fleet::default())),
+            quotas: Arc::new(QuotaKeeper::new(rates(1, Quotas::default()), Arc::new(SystemClock), &Fleet::default())),
             changes: Arc::new(ChangeBudget::new(Arc::new(SystemClock), Fleet::default())),
             second_person: None,
         }
@@ -342,7 +348,7 @@ mod tests {
         let path = "/api/v1/business/tier1/accounts/{account_id}";
         let audience = Audience {
             reads: ReadLog::new(accesses.clone(), Arc::new(SystemClock)),
-            quotas: Arc::new(QuotaKeeper::new(&quotas, Arc::new(SystemClock), &Fleet::default())),
+            quotas: Arc::new(QuotaKeeper::new(rates(1, quotas), Arc::new(SystemClock), &Fleet::default())),
             ..audience(Entry::Bearer { access, required: Role::Partner })
         };
         let routes = routes(audience, path);
@@ -366,7 +372,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_open_route_counts_each_client() {
-        let limit = ClientLimit::per_minute(NonZeroU32::new(2).expect("not zero"), Fleet::default());
+        let limit = ClientLimit::new(rates(2, Quotas::default()), Fleet::default());
         let routes = behind(Entry::Anyone { limit }, "/open");
         for _ in 0..2 {
             assert_eq!(ask(&routes, "/open", None, [1; 4]).await.status(), StatusCode::OK);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use governor::clock::{Clock, MonotonicClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::HashMapStateStore;
@@ -17,6 +18,7 @@ use http::{Extensions, HeaderMap, HeaderName};
 use intent_gateway_domain::fleet::Fleet;
 
 use crate::quota::{Counted, Remaining};
+use crate::rates::LiveRates;
 
 /// The header in which proxies name who asked them, the nearest one last.
 pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -112,24 +114,49 @@ impl ProxyWatch {
 
 /// So many requests a minute for each client; as many may come at once.
 pub(crate) struct ClientLimit<C: Clock = MonotonicClock> {
-    limiter: RateLimiter<u64, HashMapStateStore<u64>, C, StateInformationMiddleware>,
-    /// Of all gateways together.
-    requests: NonZeroU32,
+    rates: Arc<LiveRates>,
+    limiter: ArcSwap<Limiter<C>>,
+    clock: C,
     fleet: Fleet,
     /// Seeded anew in each process, so that nobody can look for clients that share a number.
     numbers: RandomState,
 }
 
-impl ClientLimit {
-    pub(crate) fn per_minute(requests: NonZeroU32, fleet: Fleet) -> Self {
-        Self::with_clock(requests, fleet, MonotonicClock)
+/// The counts of all clients under one rate.
+struct Limiter<C: Clock> {
+    counts: RateLimiter<u64, HashMapStateStore<u64>, C, StateInformationMiddleware>,
+    /// Of all gateways together.
+    requests: NonZeroU32,
+}
+
+impl<C: Clock> Limiter<C> {
+    fn new(requests: NonZeroU32, clock: C) -> Self {
+        let counts = RateLimiter::hashmap_with_clock(Quota::per_minute(requests), clock).with_middleware();
+        Self { counts, requests }
     }
 }
 
-impl<C: Clock> ClientLimit<C> {
-    fn with_clock(requests: NonZeroU32, fleet: Fleet, clock: C) -> Self {
-        let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(requests), clock).with_middleware();
-        Self { limiter, requests, fleet, numbers: RandomState::new() }
+impl ClientLimit {
+    pub(crate) fn new(rates: Arc<LiveRates>, fleet: Fleet) -> Self {
+        Self::with_clock(rates, fleet, MonotonicClock)
+    }
+}
+
+impl<C: Clock + Clone> ClientLimit<C> {
+    fn with_clock(rates: Arc<LiveRates>, fleet: Fleet, clock: C) -> Self {
+        let limiter = ArcSwap::from_pointee(Limiter::new(rates.now().open_per_minute, clock.clone()));
+        Self { rates, limiter, clock, fleet, numbers: RandomState::new() }
+    }
+
+    /// The counts under the rate in force; with another rate all clients begin anew.
+    fn limiter(&self) -> Arc<Limiter<C>> {
+        let (limiter, requests) = (self.limiter.load_full(), self.rates.now().open_per_minute);
+        if limiter.requests == requests {
+            return limiter;
+        }
+        let limiter = Arc::new(Limiter::new(requests, self.clock.clone()));
+        self.limiter.store(limiter.clone());
+        limiter
     }
 
     /// Counts a request, for as many as there are gateways: each gives its share of what a client may ask of all of them.
@@ -138,11 +165,12 @@ impl<C: Clock> ClientLimit<C> {
     /// The time after which the next one is let in.
     pub(crate) fn count(&self, network: IpAddr, counted: &mut Counted) -> Result<(), Duration> {
         let client = self.numbers.hash_one(network) % CLIENTS_TOLD_APART;
-        let refused = |refused: governor::NotUntil<C::Instant>| refused.wait_time_from(self.limiter.clock().now());
-        let share = self.fleet.share(self.requests).get();
-        let weight = NonZeroU32::new(self.requests.get() / share).unwrap_or(NonZeroU32::MIN);
+        let limiter = self.limiter();
+        let refused = |refused: governor::NotUntil<C::Instant>| refused.wait_time_from(limiter.counts.clock().now());
+        let share = self.fleet.share(limiter.requests).get();
+        let weight = NonZeroU32::new(limiter.requests.get() / share).unwrap_or(NonZeroU32::MIN);
         // It is never more than there is room for, so that it fails for want of room alone.
-        let outcome = match self.limiter.check_key_n(&client, weight) {
+        let outcome = match limiter.counts.check_key_n(&client, weight) {
             Ok(outcome) => outcome.map_err(refused),
             Err(_insufficient) => Err(MINUTE),
         };
@@ -161,6 +189,8 @@ mod tests {
     use intent_gateway_testing::fleet::fleet_of;
 
     use super::*;
+    use crate::quota::Quotas;
+    use crate::rates::Rates;
 
     fn client_address(peer: &str, forwarded: &[&str], trusted_proxies: usize) -> String {
         let peer = Peer(peer.parse().expect("an address"));
@@ -212,10 +242,25 @@ mod tests {
         assert_eq!(client_address("::ffff:192.0.2.1", &[], 0), "192.0.2.1");
     }
 
+    fn rates(open_per_minute: u32) -> Arc<LiveRates> {
+        let open_per_minute = NonZeroU32::new(open_per_minute).expect("not zero");
+        Arc::new(LiveRates::new(Rates { open_per_minute, quotas: Quotas::default() }))
+    }
+
+    #[test]
+    fn another_rate_counts_from_the_next_request_on() {
+        let rates = rates(1);
+        let limit = ClientLimit::with_clock(rates.clone(), Fleet::default(), FakeRelativeClock::default());
+        let count = || limit.count(IpAddr::from([192, 0, 2, 1]), &mut Counted::default()).is_ok();
+        assert!(count() && !count());
+        rates.replace(Rates { open_per_minute: NonZeroU32::new(2).expect("not zero"), quotas: Quotas::default() });
+        assert!(count() && count() && !count());
+    }
+
     #[test]
     fn each_client_has_its_own_count_which_recovers() {
         let clock = FakeRelativeClock::default();
-        let limit = ClientLimit::with_clock(NonZeroU32::new(3).expect("not zero"), Fleet::default(), clock.clone());
+        let limit = ClientLimit::with_clock(rates(3), Fleet::default(), clock.clone());
         let count = |network| limit.count(network, &mut Counted::default());
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         for _ in 0..3 {
@@ -234,23 +279,23 @@ mod tests {
     fn a_gateway_gives_its_share() {
         let clock = FakeRelativeClock::default();
         let fleet = fleet_of(3, TestClock::at(0), 10_000, &[]);
-        let limit = ClientLimit::with_clock(NonZeroU32::new(10).expect("not zero"), fleet, clock.clone());
+        let limit = ClientLimit::with_clock(rates(10), fleet, clock.clone());
         let one = IpAddr::from([192, 0, 2, 1]);
         let taken = |most| (0..most).filter(|_| limit.count(one, &mut Counted::default()).is_ok()).count();
         assert_eq!(taken(9), 3);
         clock.advance(Duration::from_secs(60));
         assert_eq!(taken(9), 3);
-        let few = ClientLimit::with_clock(NonZeroU32::MIN, fleet_of(3, TestClock::at(0), 10_000, &[]), clock);
+        let few = ClientLimit::with_clock(rates(1), fleet_of(3, TestClock::at(0), 10_000, &[]), clock);
         assert_eq!(few.count(one, &mut Counted::default()), Ok(()), "never less than one");
         assert!(few.count(one, &mut Counted::default()).is_err());
     }
 
     #[test]
     fn the_clients_that_are_told_apart_are_bounded() {
-        let limit = ClientLimit::per_minute(NonZeroU32::MIN, Fleet::default());
+        let limit = ClientLimit::new(rates(1), Fleet::default());
         for site in 0..200_000_u32 {
             let _ = limit.count(IpAddr::V4(site.into()), &mut Counted::default());
         }
-        assert!(limit.limiter.len() as u64 <= CLIENTS_TOLD_APART);
+        assert!(limit.limiter().counts.len() as u64 <= CLIENTS_TOLD_APART);
     }
 }

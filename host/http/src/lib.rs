@@ -28,6 +28,7 @@ mod orchestrator;
 mod orders;
 mod platform;
 mod quota;
+mod rates;
 mod read_log;
 mod reports;
 pub mod request_id;
@@ -41,10 +42,10 @@ mod traffic;
 mod user_data;
 mod wire;
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::middleware::from_fn_with_state;
 use axum::{Extension, Router};
 use bytes::Bytes;
@@ -88,6 +89,7 @@ use crate::inside::Inside;
 pub use crate::metrics::scrape_router;
 use crate::quota::QuotaKeeper;
 pub use crate::quota::{Quota, Quotas};
+pub use crate::rates::{LiveRates, Rates};
 use crate::read_log::ReadLog;
 use crate::second_person::{Replay, SecondPerson};
 use crate::streams::Streams;
@@ -118,10 +120,6 @@ pub struct Limits {
     pub max_in_flight: usize,
     /// Requests that may be arriving at once, likewise, of one client four fifths at most.
     pub max_arriving: usize,
-    /// Requests a minute that one client may send to the routes that take no token.
-    pub open_per_minute: NonZeroU32,
-    /// How often callers with a token may ask.
-    pub quotas: Quotas,
     /// Proxies in front whose `X-Forwarded-For` is believed; with none, the header is not read.
     pub trusted_proxies: usize,
 }
@@ -179,6 +177,8 @@ pub struct AppState {
     pub streams: Streams,
     /// Bounds.
     pub limits: Limits,
+    /// How often callers may ask, as of now.
+    pub rates: Arc<LiveRates>,
     /// Knows what is not as it should be.
     pub readiness: Arc<dyn Readiness>,
     /// Cancelled when a shutdown is announced.
@@ -192,7 +192,7 @@ pub struct AppState {
     /// The same as the store knows them.
     pub leases: Arc<dyn Leases>,
     /// The configuration in force, without secrets.
-    pub settings: Vec<Setting>,
+    pub settings: Arc<ArcSwap<Vec<Setting>>>,
 }
 
 /// The state as handlers see it.
@@ -229,7 +229,7 @@ pub(crate) struct App {
     pub(crate) proxies: Arc<ProxyWatch>,
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) leases: Arc<dyn Leases>,
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Arc<ArcSwap<Vec<Setting>>>,
     pub(crate) uploads: admin::Uploads,
     /// Taken by whoever uploads a document.
     pub(crate) documents: Semaphore,
@@ -257,7 +257,7 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
     let (heartbeat, draining) = (state.streams.heartbeat, state.draining.clone());
     let access = Access { tokens: state.tokens.clone(), issuers: state.issuers, sessions, rules: state.token_rules };
     let access = Arc::new(access);
-    let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
+    let Limits { request_timeout, max_in_flight, trusted_proxies, .. } = state.limits;
     let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
     let admins_arriving = Arc::new(FairSlots::new(ADMIN_ARRIVING_MAX));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
@@ -266,7 +266,7 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
     let proxies = clients.proxies.clone();
     let reads = ReadLog::new(state.accesses.clone(), state.searcher.clock.clone());
     let fleet = state.fleet;
-    let quotas = Arc::new(QuotaKeeper::new(&state.limits.quotas, state.searcher.clock.clone(), &fleet));
+    let quotas = Arc::new(QuotaKeeper::new(state.rates.clone(), state.searcher.clock.clone(), &fleet));
     let changes = Arc::new(ChangeBudget::new(state.searcher.clock.clone(), fleet.clone()));
     let second_person = Arc::new(SecondPerson {
         store: state.store.clone(),
@@ -276,7 +276,7 @@ pub fn router_beside_pages(state: AppState, pages: impl FnOnce(Inside) -> Router
         keeping: Mutex::default(),
     });
     let holding = state.second_person.then(|| second_person.clone());
-    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute, fleet.clone()) };
+    let anyone = || Entry::Anyone { limit: ClientLimit::new(state.rates.clone(), fleet.clone()) };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
             Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,

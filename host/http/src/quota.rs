@@ -17,6 +17,7 @@ use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::fleet::Fleet;
 
 use crate::auth::{Caller, Role};
+use crate::rates::LiveRates;
 
 /// Callers of one quota that have a count of their own. Further ones share counts with others like them, so that nobody's count is
 /// dropped for them.
@@ -104,23 +105,24 @@ impl RateLimitFields {
 
 /// Counts callers against their quotas.
 pub(crate) struct QuotaKeeper {
-    orchestrator: [Option<Counter>; 2],
-    account: [Option<Counter>; 2],
-    token: [Option<Counter>; 2],
+    rates: Arc<LiveRates>,
+    /// Of a minute and of a day, as for the others.
+    orchestrator: [Counter; 2],
+    account: [Counter; 2],
+    token: [Counter; 2],
     clock: Arc<dyn Clock>,
 }
 
 impl QuotaKeeper {
-    pub(crate) fn new(quotas: &Quotas, clock: Arc<dyn Clock>, fleet: &Fleet) -> Self {
-        let counters = |Quota { per_minute, per_day }: Quota, names: [&'static str; 2]| {
-            let counter =
-                |requests: Option<NonZeroU32>, name, window| Some(Counter::new(name, requests?, window, fleet));
-            [counter(per_minute, names[0], MINUTE), counter(per_day, names[1], DAY)]
+    pub(crate) fn new(rates: Arc<LiveRates>, clock: Arc<dyn Clock>, fleet: &Fleet) -> Self {
+        let counters = |[of_minute, of_day]: [&'static str; 2]| {
+            [Counter::new(of_minute, MINUTE, fleet), Counter::new(of_day, DAY, fleet)]
         };
         Self {
-            orchestrator: counters(quotas.orchestrator, ["orchestrator-minute", "orchestrator-day"]),
-            account: counters(quotas.account, ["account-minute", "account-day"]),
-            token: counters(quotas.token, ["token-minute", "token-day"]),
+            rates,
+            orchestrator: counters(["orchestrator-minute", "orchestrator-day"]),
+            account: counters(["account-minute", "account-day"]),
+            token: counters(["token-minute", "token-day"]),
             clock,
         }
     }
@@ -131,23 +133,36 @@ impl QuotaKeeper {
     /// # Errors
     /// The time after which the next one is let in.
     pub(crate) fn count(&self, caller: &Caller, token: &str, counted: &mut Counted) -> Result<(), Duration> {
-        let (own, name) = match caller.role {
-            Role::Orchestrator => (&self.orchestrator, caller.name()),
+        let Quotas { orchestrator, account, token: of_token } = self.rates.now().quotas;
+        let (own, quota, name) = match caller.role {
+            Role::Orchestrator => (&self.orchestrator, orchestrator, caller.name()),
             // An account is one, whichever issuer's token opens it.
-            Role::Partner => (&self.account, caller.subject.clone()),
+            Role::Partner => (&self.account, account, caller.subject.clone()),
             Role::Admin => return Ok(()),
         };
         let now = self.clock.now();
-        self.token.iter().flatten().try_for_each(|counter| counter.count(token, now, counted))?;
-        own.iter().flatten().try_for_each(|counter| counter.count(&name, now, counted))
+        count_in(&self.token, of_token, token, now, counted)?;
+        count_in(own, quota, &name, now, counted)
     }
 }
 
-/// One quota, with the count of each caller. A window begins with a caller's first request and ends for that caller alone.
+/// Counts a request in those windows that are bounded.
+fn count_in(
+    [minute, day]: &[Counter; 2],
+    Quota { per_minute, per_day }: Quota,
+    name: &str,
+    now: Timestamp,
+    counted: &mut Counted,
+) -> Result<(), Duration> {
+    [(minute, per_minute), (day, per_day)]
+        .into_iter()
+        .filter_map(|(counter, requests)| Some((counter, requests?)))
+        .try_for_each(|(counter, requests)| counter.count(name, requests, now, counted))
+}
+
+/// The counts of each caller in one kind of window. A window begins with a caller's first request and ends for that caller alone.
 struct Counter {
     name: &'static str,
-    /// Of all gateways together.
-    requests: NonZeroU32,
     window: Duration,
     fleet: Fleet,
     counts: Mutex<Counts>,
@@ -173,20 +188,27 @@ impl Expires for Window {
 }
 
 impl Counter {
-    fn new(name: &'static str, requests: NonZeroU32, window: Duration, fleet: &Fleet) -> Self {
-        Self::with_room(name, requests, window, fleet, KEYS_MAX)
+    fn new(name: &'static str, window: Duration, fleet: &Fleet) -> Self {
+        Self::with_room(name, window, fleet, KEYS_MAX)
     }
 
-    fn with_room(name: &'static str, requests: NonZeroU32, window: Duration, fleet: &Fleet, keys_max: usize) -> Self {
+    fn with_room(name: &'static str, window: Duration, fleet: &Fleet, keys_max: usize) -> Self {
         // Numbers below the bound: the shared counts are never more.
         let shared = ExpiringMap::new(usize::try_from(SHARED_COUNTS).unwrap_or(usize::MAX));
         let counts = Mutex::new(Counts { own: ExpiringMap::new(keys_max), shared });
-        Self { name, requests, window, fleet: fleet.clone(), counts, hashes: RandomState::new() }
+        Self { name, window, fleet: fleet.clone(), counts, hashes: RandomState::new() }
     }
 
-    fn count(&self, key: impl Hash, now: Timestamp, counted: &mut Counted) -> Result<(), Duration> {
+    /// Counts a request of so many that all gateways together let in.
+    fn count(
+        &self,
+        key: impl Hash,
+        requests: NonZeroU32,
+        now: Timestamp,
+        counted: &mut Counted,
+    ) -> Result<(), Duration> {
         let key = self.hashes.hash_one(key);
-        let requests = self.fleet.share(self.requests).get();
+        let requests = self.fleet.share(requests).get();
         let window_ms = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
         let (is_in, left, whole_in) = {
             // Counts are whole after every step, so that those which a panic interrupted can be used.
@@ -203,7 +225,7 @@ impl Counter {
                 let is_in = window.used < requests;
                 window.used += u32::from(is_in);
                 let whole_in = window.ends_at.as_ms().saturating_sub(now.as_ms());
-                // A share shrinks when a gateway comes: more may be used than it is.
+                // A share shrinks when a gateway comes, and a quota when it is set anew: more may be used than it is.
                 (is_in, requests.saturating_sub(window.used), Duration::from_millis(whole_in))
             })
         };
@@ -218,6 +240,7 @@ mod tests {
     use intent_gateway_testing::fleet::{fleet_of, set_live};
 
     use super::*;
+    use crate::rates::Rates;
 
     fn number(requests: u32) -> Option<NonZeroU32> {
         NonZeroU32::new(requests)
@@ -238,7 +261,8 @@ mod tests {
         fn new(quotas: &Quotas) -> Self {
             let clock = TestClock::at(1_000_000);
             let fleet = fleet_of(1, clock.clone(), 10_000, &[]);
-            Self { keeper: QuotaKeeper::new(quotas, clock.clone(), &fleet), clock, fleet }
+            let rates = Arc::new(LiveRates::new(Rates { open_per_minute: NonZeroU32::MIN, quotas: *quotas }));
+            Self { keeper: QuotaKeeper::new(rates, clock.clone(), &fleet), clock, fleet }
         }
 
         /// The seconds that a request has to wait, and what the fields say.
@@ -294,6 +318,22 @@ mod tests {
     }
 
     #[test]
+    fn another_quota_counts_on_where_the_former_one_was() {
+        let of =
+            |requests| Quotas { token: Quota { per_minute: number(requests), per_day: None }, ..Quotas::default() };
+        let world = World::new(&of(2));
+        let one = caller(Role::Orchestrator, "a", None);
+        assert_eq!((world.waits(&one, "t"), world.waits(&one, "t"), world.waits(&one, "t")), (None, None, Some(60)));
+        let replace = |quotas| world.keeper.rates.replace(Rates { open_per_minute: NonZeroU32::MIN, quotas });
+        replace(of(3));
+        assert_eq!((world.waits(&one, "t"), world.waits(&one, "t")), (None, Some(60)), "two of the three were used");
+        replace(of(1));
+        assert_eq!(world.waits(&one, "t"), Some(60));
+        replace(Quotas::default());
+        assert_eq!(world.ask(&one, "t"), (None, String::new()), "there is none any more");
+    }
+
+    #[test]
     fn a_gateway_gives_its_share_of_a_quota() {
         let quota = Quota { per_minute: number(9), per_day: None };
         let world = World::new(&Quotas { orchestrator: quota, ..Quotas::default() });
@@ -335,9 +375,9 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_nobodys_count_goes_for_others() {
-        let counter = Counter::with_room("q", NonZeroU32::MIN, MINUTE, &Fleet::default(), 10);
+        let counter = Counter::with_room("q", MINUTE, &Fleet::default(), 10);
         let now = Timestamp::from_ms(5_000);
-        let count = |key: &str, now| counter.count(key, now, &mut Counted::default());
+        let count = |key: &str, now| counter.count(key, NonZeroU32::MIN, now, &mut Counted::default());
         assert_eq!(count("first", now), Ok(()));
         let refused = (0..20_000).filter(|key| count(&format!("flood-{key}"), now).is_err()).count();
         assert!(refused > 0, "those that have no room share what there is");

@@ -66,6 +66,11 @@ pub enum AuthMethod {
     ClientSecretPost,
 }
 
+impl AuthMethod {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
+}
+
 /// The gateway as a client of one authorization server.
 #[derive(Clone, Debug)]
 pub struct Client {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use intent_gateway_domain::secret::Secret;
 use lettre::message::Mailbox;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Longest time that one mail may take, milliseconds. Whoever sends it must not wait for so long that another takes over.
@@ -14,7 +15,7 @@ const TIMEOUT_MAX_MS: u64 = 60 * 1_000;
 const HOST_MAX_BYTES: usize = 253;
 
 /// How mail leaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailMode {
     /// Each mail is a line of a file; nothing leaves. For development.
@@ -25,7 +26,7 @@ pub enum MailMode {
 }
 
 /// How the connection to the SMTP server is protected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailTls {
     /// Plain first, then STARTTLS; without it, no mail. Port 587.
@@ -50,7 +51,7 @@ impl MailTls {
 }
 
 /// Settings of mail.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MailConfig {
     /// How mail leaves.
@@ -70,6 +71,7 @@ pub struct MailConfig {
     /// Whom to sign in as; nobody by default.
     pub user: Option<String>,
     /// The user's password.
+    #[schemars(with = "Option<String>")]
     pub password: Option<Secret>,
     /// What the gateway calls itself to the server; by default the domain of `from`.
     pub hello_name: Option<String>,

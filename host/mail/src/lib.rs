@@ -52,6 +52,26 @@ pub enum MailSetupError {
     Tls(#[source] lettre::transport::smtp::Error),
 }
 
+/// Mail could not be sent now.
+#[derive(Debug, thiserror::Error)]
+pub enum MailTrialError {
+    /// It could not even be set up.
+    #[error(transparent)]
+    Setup(#[from] MailSetupError),
+    /// The server cannot be reached, is not trusted, or takes no login.
+    #[error("{0}")]
+    Server(String),
+}
+
+/// Greets the SMTP server of a configuration and, where a user is set, signs in; no mail is sent.
+///
+/// # Errors
+/// [`MailTrialError`] with what the server or the network said. It waits no longer than a mail would.
+pub async fn try_server(config: &MailConfig, clock: Arc<dyn Clock>) -> Result<(), MailTrialError> {
+    let sender = config.validate().map_err(MailSetupError::from)?;
+    Smtp::new(config, sender, clock)?.greet().await.map_err(MailTrialError::Server)
+}
+
 /// The mailer that the configuration asks for. No connection is made before the first mail.
 ///
 /// # Errors

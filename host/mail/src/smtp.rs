@@ -86,12 +86,26 @@ impl Smtp {
         })
     }
 
+    /// Opens a connection, as for a mail, and ends it.
+    pub(crate) async fn greet(&self) -> Result<(), String> {
+        let greet = async {
+            let mut connection = self.connect().await?;
+            connection.quit().await.map(drop)
+        };
+        match timeout(self.timeout, greet).await {
+            Ok(greeted) => greeted.map_err(|error| reason(&error)),
+            Err(_) => Err(self.too_late()),
+        }
+    }
+
+    fn too_late(&self) -> String {
+        format!("no answer within {} ms", self.timeout.as_millis())
+    }
+
     async fn deliver(&self, mail: &Mail) -> Result<(), MailError> {
         let message = message::message(mail, &self.sender, self.clock.now())?;
         let waited = timeout(self.timeout, self.exchange(&message)).await;
-        waited.unwrap_or_else(|_| {
-            Err(MailError::Temporary(format!("no answer within {} ms", self.timeout.as_millis())))
-        })?;
+        waited.unwrap_or_else(|_| Err(MailError::Temporary(self.too_late())))?;
         tracing::info!(subject = %mail.subject, "mail was taken by the server");
         Ok(())
     }

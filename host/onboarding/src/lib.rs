@@ -58,7 +58,7 @@ pub use golive_tests::GoLiveTests;
 pub use golive_tests::TestOrder;
 pub use keeper::mail_context;
 pub use live::LivePartners;
-pub use names::{AccountNames, ConnectionStandings};
+pub use names::AccountNames;
 pub use next::{NextStep, STEP_CODES};
 pub use overview::Overview;
 pub use postman::Postman;

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::ArcSwap;
+use futures_util::future::BoxFuture;
 use futures_util::lock::Mutex;
 use serde_json::Value;
 
@@ -18,14 +20,14 @@ use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::partner::{Listing, Partner, PriceRange};
-use intent_gateway_domain::ports::PartnerIndex;
+use intent_gateway_domain::ports::{PartnerIndex, Standings};
 use intent_gateway_domain::sign_in::SignInServer;
-use intent_gateway_domain::store::{Store, all};
+use intent_gateway_domain::store::{Store, StoreError, all, load};
 
-/// Who is routed: the partners of the configuration, which are always live, and those of the store.
+/// Who is routed: the partners of the configuration, which are always live, and those of the store. It also knows who was ever live.
 pub struct LivePartners {
     store: Arc<dyn Store>,
-    configured: Vec<Arc<Partner>>,
+    configured: ArcSwap<Vec<Arc<Partner>>>,
     directory: Arc<dyn PartnerIndex>,
     clock: Arc<dyn Clock>,
     /// When the index has to be built anew although no record has changed, milliseconds since the epoch.
@@ -45,7 +47,13 @@ impl LivePartners {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let due_at_ms = AtomicU64::new(Timestamp::MAX.as_ms());
+        let configured = ArcSwap::from_pointee(configured);
         Self { store, configured, directory, clock, due_at_ms, refreshing: Mutex::default() }
+    }
+
+    /// The configuration has these partners from now on. They are routed after the next refresh.
+    pub fn replace_configured(&self, configured: Vec<Arc<Partner>>) {
+        self.configured.store(Arc::new(configured));
     }
 
     /// Whether a time has come at which an intent ceases to be routed or the end of a confirmation is told, or had come and
@@ -66,18 +74,19 @@ impl LivePartners {
     /// Whether a partner is one of the configuration.
     #[must_use]
     pub(crate) fn is_configured(&self, id: &PartnerId) -> bool {
-        self.configured.iter().any(|partner| partner.id == *id)
+        self.configured.load().iter().any(|partner| partner.id == *id)
     }
 
     /// The partners of the configuration whose sign-in has something in common with what is named.
-    pub(crate) fn configured_with<'a>(&'a self, named: &'a SignInServer) -> impl Iterator<Item = &'a PartnerId> {
-        let with = self.configured.iter().filter(|partner| {
+    pub(crate) fn configured_with(&self, named: &SignInServer) -> Vec<PartnerId> {
+        let configured = self.configured.load();
+        let with = configured.iter().filter(|partner| {
             partner.sign_in.as_ref().is_some_and(|known| {
                 // The configuration names no endpoints: those of an issuer are mostly at its own host.
                 known.overlaps(named) || named.origins.iter().any(|origin| known.issuer.starts_with(origin.as_str()))
             })
         });
-        with.map(|partner| &partner.id)
+        with.map(|partner| partner.id.clone()).collect()
     }
 
     /// Reads the store and puts a new index in place; the number of partners in it. Should the store hold a partner of
@@ -88,9 +97,11 @@ impl LivePartners {
     pub async fn refresh(&self) -> Result<usize, OnboardingError> {
         let _refreshing = self.refreshing.lock().await;
         let StoredPartners { live, known, due_at } = stored_partners(&*self.store, self.clock.now()).await?;
+        let configured = self.configured.load_full();
+        let is_configured = |partner: &Partner| configured.iter().any(|one| one.id == partner.id);
         let [live, known] = [live, known].map(|kept| {
-            let kept = kept.into_iter().filter(|partner| !self.is_configured(&partner.id)).map(Arc::new);
-            self.configured.iter().cloned().chain(kept).collect::<Vec<_>>()
+            let kept = kept.into_iter().filter(|partner| !is_configured(partner)).map(Arc::new);
+            configured.iter().cloned().chain(kept).collect::<Vec<_>>()
         });
         let count = live.len();
         self.directory.replace(live, known);
@@ -104,6 +115,18 @@ impl LivePartners {
         if let Err(error) = self.refresh().await {
             tracing::warn!(error = %chain(&error), "a change of who is routed is in force a moment later");
         }
+    }
+}
+
+impl Standings for LivePartners {
+    fn was_ever_live<'a>(&'a self, partner: &'a PartnerId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            if self.is_configured(partner) {
+                return Ok(true);
+            }
+            let connection = load::<Connection>(&*self.store, partner.as_str()).await?;
+            Ok(connection.is_some_and(|connection| connection.value.first_live_at_ms.is_some()))
+        })
     }
 }
 

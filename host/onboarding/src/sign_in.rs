@@ -203,7 +203,7 @@ impl RecordKeeper {
         named: &SignInServer,
         live: &LivePartners,
     ) -> Result<BTreeSet<PartnerId>, OnboardingError> {
-        let mut others: BTreeSet<PartnerId> = live.configured_with(named).cloned().collect();
+        let mut others: BTreeSet<PartnerId> = live.configured_with(named).into_iter().collect();
         for kept in all::<Connection>(&*self.store, None).await? {
             let Connection { account: other, sign_in, moved_from, .. } = kept.value;
             let sign_ins = iter::once(&sign_in).chain(moved_from.as_ref().map(MovedFrom::sign_in));

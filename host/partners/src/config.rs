@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Longest time that any setting may name, seconds: a day.
@@ -12,7 +13,7 @@ const CONNECT_TIMEOUT_MAX_MS: u64 = 30_000;
 const CALLS_MAX: usize = 10_000;
 
 /// Settings of partner calls.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PartnerClientConfig {
     /// Wait for name resolution, TCP and TLS together, milliseconds.

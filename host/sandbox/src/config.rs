@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Size of a page of WebAssembly linear memory in bytes.
@@ -28,7 +29,7 @@ const CODE_UNUSED_CAP_MINUTES: u64 = 10_080;
 const VERSIONS_CAP: usize = 100;
 
 /// Limits on contracts and on what is kept of them. Every field has a default.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxConfig {
     /// A call of a contract is stopped when it has run this long, milliseconds. Time in which the machine runs

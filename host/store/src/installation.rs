@@ -7,15 +7,29 @@ use intent_gateway_domain::installation::{InstallationId, StoreState};
 use intent_gateway_domain::store::StoreError;
 
 use crate::backup::TABLES;
-use crate::engine::{Engine, Tx};
+use crate::engine::{Engine, Patience, Tx};
 use crate::error::{EngineError, OpenError};
 use crate::location::{Location, StorePlace};
+use crate::migrate;
 use crate::records::SqlStore;
 use crate::tables;
 use crate::value::Value;
 
 const CLOCK: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 const READ: &str = "SELECT id FROM installation";
+/// The last step that was made; the table is refinery's.
+const VERSION_READ: &str = "SELECT CAST(COALESCE(MAX(version), 0) AS BIGINT) FROM refinery_schema_history";
+/// What is said of a database that is a file and is not there.
+pub(crate) const ABSENT_FILE: &str = "there is no such file";
+
+/// Versions of tables: each change of them is one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableVersions {
+    /// Of the database.
+    pub found: u64,
+    /// The last that this program knows.
+    pub known: u64,
+}
 
 /// Whether rows of a table show that something is kept. What every new database has shows nothing.
 pub(crate) fn holds_content(table: &str) -> bool {
@@ -59,6 +73,25 @@ impl SqlStore {
             ),
         };
         if engine.query(sql, Vec::new()).await?.is_empty() { Err(OpenError::Absent(what)) } else { Ok(()) }
+    }
+
+    /// Which version the tables of a database have, without bringing them to this gateway's as opening does.
+    ///
+    /// # Errors
+    /// [`OpenError::Absent`] where no gateway has kept anything there, or that it cannot be reached or read.
+    pub async fn versions(location: &Location) -> Result<TableVersions, OpenError> {
+        if location.is_missing() {
+            return Err(OpenError::Absent(ABSENT_FILE));
+        }
+        let engine = Engine::open(location, Patience::default()).await?;
+        let found = async {
+            Self::expect_tables(&engine).await?;
+            let rows = engine.query(VERSION_READ, Vec::new()).await?;
+            rows.first().map_or(Ok(0), |row| row.number(0)).map_err(OpenError::from)
+        };
+        let found = found.await;
+        engine.close().await;
+        Ok(TableVersions { found: found?, known: migrate::VERSION })
     }
 
     /// What the clock of the database's server shows; none for SQLite, which has this machine's.

@@ -49,6 +49,7 @@ pub use desk::{Desk, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
 pub use faults::FaultJournal;
 pub use fleet::counts::CallCounts;
+pub use installation::TableVersions;
 pub use journal::Journal;
 pub use location::Location;
 pub use receipts::{SegmentSize, Thinned};

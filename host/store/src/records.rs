@@ -20,6 +20,7 @@ use crate::chains::Chains;
 use crate::changes::Changes;
 use crate::engine::{Engine, Patience, Session, Tx};
 use crate::error::{BackupError, EngineError, OpenError};
+use crate::installation::ABSENT_FILE;
 use crate::location::Location;
 use crate::receipts::{self, Receipts};
 use crate::sqlite::OpenSegments;
@@ -68,7 +69,7 @@ impl SqlStore {
     /// [`OpenError::Absent`] where there is none, else as [`open`](Self::open).
     pub async fn open_existing(location: &Location, vault: Option<&Vault>) -> Result<Self, OpenError> {
         if location.is_missing() {
-            return Err(OpenError::Absent("there is no such file"));
+            return Err(OpenError::Absent(ABSENT_FILE));
         }
         let engine = Engine::open(location, Patience::default()).await?;
         Self::expect_tables(&engine).await?;

@@ -27,7 +27,7 @@ use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::auth::{TokenRules, Tokens};
 use intent_gateway_http::server::{Server, ServerConfig, Shedding};
 use intent_gateway_http::streams::Streams;
-use intent_gateway_http::{AppState, Limits, router};
+use intent_gateway_http::{AppState, Limits, LiveRates, Quotas, Rates, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
@@ -286,7 +286,7 @@ pub(crate) async fn state(
         evidence: store.clone(),
         fleet: Fleet::default(),
         leases: store,
-        settings: Vec::new(),
+        settings: Arc::default(),
         faults: Arc::new(faults),
         user_records: Arc::new(user_records),
         issuers: Arc::default(),
@@ -299,10 +299,12 @@ pub(crate) async fn state(
             body_timeout: Duration::from_secs(10),
             max_in_flight: 2 * CONNECTIONS,
             max_arriving: 2 * CONNECTIONS,
-            open_per_minute: std::num::NonZeroU32::MIN,
-            quotas: intent_gateway_http::Quotas::default(),
             trusted_proxies: 0,
         },
+        rates: Arc::new(LiveRates::new(Rates {
+            open_per_minute: std::num::NonZeroU32::MIN,
+            quotas: Quotas::default(),
+        })),
         readiness: Arc::new(GivenTroubles::default()),
         leaving: CancellationToken::new(),
         draining: CancellationToken::new(),

@@ -6,27 +6,43 @@ use intent_gateway_config::{LogFormat, LogSection, log_filter};
 use intent_gateway_domain::plain_text;
 use intent_gateway_domain::telemetry::TRACE_TARGET;
 use tracing_subscriber::filter::{FilterExt as _, ParseError, filter_fn};
-use tracing_subscriber::{Layer, Registry, fmt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use super::repeats::Repeats;
 
 /// Begins a sequence that colours a terminal.
 const ESCAPE: char = '\u{1b}';
 
+/// The log's level, which can be set anew.
+#[derive(Clone)]
+pub(crate) struct LogLevel(reload::Handle<EnvFilter, Registry>);
+
+impl LogLevel {
+    /// Lets pass what these directives say, from now on.
+    ///
+    /// # Errors
+    /// Which directive cannot be read.
+    pub(crate) fn set(&self, directives: &str) -> anyhow::Result<()> {
+        Ok(self.0.reload(log_filter(directives)?)?)
+    }
+}
+
+/// What writes the log, and what sets its level.
+type LogLayer = (Box<dyn Layer<Registry> + Send + Sync>, LogLevel);
+
 /// Writes what passes the configured filter. The spans for tracing systems have fields of their own and stay out.
-pub(super) fn layer(
-    config: &LogSection,
-    repeats: Repeats,
-) -> Result<Box<dyn Layer<Registry> + Send + Sync>, ParseError> {
+pub(super) fn layer(config: &LogSection, repeats: Repeats) -> Result<LogLayer, ParseError> {
     let is_for_the_log = filter_fn(|metadata| metadata.target() != TRACE_TARGET);
-    let passes = log_filter(&config.level)?.and(is_for_the_log);
-    Ok(match config.format {
+    let (level, handle) = reload::Layer::new(log_filter(&config.level)?);
+    let passes = level.and(is_for_the_log);
+    let layer = match config.format {
         LogFormat::Text => repeats.around(text(io::stderr, io::stderr().is_terminal())).with_filter(passes).boxed(),
         LogFormat::Json => {
             let lines = fmt::layer().with_writer(io::stderr).json().flatten_event(true);
             repeats.around(lines).with_filter(passes).boxed()
         }
-    })
+    };
+    Ok((layer, LogLevel(handle)))
 }
 
 /// For people. JSON needs no more than this: it has a line's end within a text escaped.

@@ -21,6 +21,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, Registry};
 
+pub(crate) use self::log::LogLevel;
 use self::metrics::Metrics;
 pub(crate) use self::metrics::Sizes;
 use self::repeats::Repeats;
@@ -37,6 +38,7 @@ pub(crate) struct Telemetry {
     metrics: Arc<Metrics>,
     export: Option<Export>,
     repeats: Repeats,
+    level: LogLevel,
 }
 
 impl Telemetry {
@@ -45,7 +47,8 @@ impl Telemetry {
         let metrics = Arc::new(Metrics::install()?);
         let export = Export::start(config)?;
         let repeats = Repeats::default();
-        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log::layer(log, repeats.clone())?];
+        let (lines, level) = log::layer(log, repeats.clone())?;
+        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![lines];
         layers.extend(export.as_ref().map(Export::layer));
         let started = tracing_subscriber::registry().with(layers).try_init();
         started.map_err(|error| anyhow::anyhow!("the log could not be set up: {error}"))?;
@@ -54,7 +57,12 @@ impl Telemetry {
         if let Some(export) = &export {
             export.take_over();
         }
-        Ok(Self { metrics, export, repeats })
+        Ok(Self { metrics, export, repeats, level })
+    }
+
+    /// What sets the log's level.
+    pub(crate) fn level(&self) -> LogLevel {
+        self.level.clone()
     }
 
     /// What is counted, for those who ask over HTTP.

@@ -1,5 +1,6 @@
 //! The binary as a person or a script meets it: exit codes, what is printed where, and the way it stops.
 
+mod doctor;
 mod lost_state;
 mod onboarding;
 mod operating;

@@ -44,14 +44,64 @@ fn an_address_in_use_is_noticed_before_anything_is_opened() {
     assert!(!folder.path().join("state").exists(), "the address for scrapers is taken first, too");
 }
 
+/// A configuration with some lines, a level of the log, a number of requests, and partners.
+fn write_config(folder: &Path, level: &str, max_in_flight: u32, partners: &[(&str, &str)]) {
+    let mut text = format!("[log]\nlevel = \"{level}\"\n[server]\nmax_in_flight = {max_in_flight}\n");
+    for (id, key) in partners {
+        text.push_str(&format!(
+            "[[partners]]\nid = \"{id}\"\nname = \"{id}\"\nurl = \"https://{id}.example/mcp\"\nwebhook_signing_key = \"{key}\"\n\
+             listings = [{{ intent = \"auto.book_ac_service\", service_area = [\"IN_ALL\"] }}]\n"
+        ));
+    }
+    std::fs::write(folder.join("gateway.toml"), text).expect("written");
+}
+
 #[test]
-fn a_hangup_is_no_reason_to_stop() {
+fn a_hangup_has_the_configuration_read_again() {
+    const KEYS: [&str; 2] = ["first-first-first-first-first-first", "other-other-other-other-other-other"];
     let folder = tempfile::tempdir().expect("a folder");
-    let mut serving = Serving::start(folder.path(), &[]);
+    write_config(folder.path(), "info", 64, &[("stays", KEYS[0]), ("goes", KEYS[0])]);
+    let mut serving = Serving::start(folder.path(), &["--config", "gateway.toml", "--json"]);
+    let token = text(&run(folder.path(), &["token", "--role", "admin"]).stdout);
+    let setting = |serving: &Serving, key: &str| {
+        let (status, body) = serving.get("/api/v1/admin/settings", Some(token.trim_end()));
+        assert_eq!(status, 200, "{body}");
+        let settings = body["settings"].as_array().expect("a list").clone();
+        settings.into_iter().find(|one| one["key"] == key).map(|one| one["value"].clone())
+    };
+
+    write_config(folder.path(), "debug", 65, &[("comes", KEYS[0]), ("stays", KEYS[1])]);
     serving.signal(rustix::process::Signal::HUP);
-    serving.read_log_until("SIGHUP changes nothing");
-    assert_eq!(serving.get("/health", None).0, 200);
-    assert_eq!(serving.stop().0, Some(0));
+    serving.read_log_until("SIGHUP: the configuration was read");
+    let told = |words: &str, log: &str| -> Vec<(String, String, String)> {
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = lines.filter(|line| line["message"].as_str().is_some_and(|said| said.contains(words)));
+        let field = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        lines.map(|line| (field(&line, "setting"), field(&line, "before"), field(&line, "after"))).collect()
+    };
+    let changed = |setting: &str, before: &str, after: &str| (setting.to_owned(), before.to_owned(), after.to_owned());
+    assert_eq!(
+        told("a setting has changed", &serving.log),
+        [
+            changed("log.level", "\"info\"", "\"debug\""),
+            changed("partners.comes", "absent", "present"),
+            changed("partners.goes", "present", "absent"),
+            changed("partners.stays.webhook_signing_key", "set", "changed"),
+        ]
+    );
+    assert_eq!(told("waits for a restart", &serving.log), [changed("server.max_in_flight", "64", "65")]);
+    assert_eq!(setting(&serving, "level"), Some("debug".into()), "it is told as what is in force");
+    assert_eq!(setting(&serving, "max_in_flight"), Some(64.into()));
+    assert_eq!(setting(&serving, "0.id"), Some("comes".into()));
+
+    std::fs::write(folder.path().join("gateway.toml"), "[log]\nlevel = 7\n").expect("written");
+    serving.signal(rustix::process::Signal::HUP);
+    serving.read_log_until("SIGHUP: nothing was changed");
+    assert!(serving.log.lines().last().expect("a line").contains("`log.level`"), "{}", serving.log);
+    assert_eq!(setting(&serving, "level"), Some("debug".into()));
+    let (code, log) = serving.stop();
+    assert_eq!(code, Some(0));
+    assert!(!log.contains("first-first") && !log.contains("other-other"), "{log}");
 }
 
 #[test]
@@ -403,4 +453,14 @@ fn what_takes_two_ends_with_a_code_of_its_own_and_names_what_waits() {
     let (code, _, complaint) = ask_as("ravi", &["approval", "approve", retire]);
     assert!(code == Some(1) && complaint.contains("APPROVAL_NOT_FOUND"), "{complaint}");
     assert_eq!(serving.stop().0, Some(0));
+}
+
+#[test]
+fn a_schema_of_the_configuration_is_printed_without_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &["config", "schema"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+    assert_eq!(schema["properties"]["server"]["properties"]["listen"]["default"], "127.0.0.1:8080");
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::pointer::unescape;
@@ -122,7 +123,7 @@ pub enum IssuerError {
 
 /// All issuers that are configured.
 #[derive(Debug, Default)]
-pub struct Issuers(Vec<Issuer>);
+pub struct Issuers(ArcSwap<Vec<Arc<Issuer>>>);
 
 impl Issuers {
     /// Takes issuers into service. Their keys are fetched when the first token asks for them.
@@ -134,32 +135,51 @@ impl Issuers {
         fetch: &Arc<dyn JwksFetch>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, IssuerError> {
+        let issuers = Self::default();
+        issuers.replace(configs, fetch, clock)?;
+        Ok(issuers)
+    }
+
+    /// Takes others into service in their place. One that stays as it was keeps its keys.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed then.
+    pub fn replace(
+        &self,
+        configs: Vec<IssuerConfig>,
+        fetch: &Arc<dyn JwksFetch>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<(), IssuerError> {
         provider::install();
         if configs.len() > ISSUERS_MAX {
             return Err(IssuerError::TooMany(configs.len()));
         }
-        let mut issuers: Vec<Issuer> = Vec::with_capacity(configs.len());
+        let before = self.0.load();
+        let mut issuers: Vec<Arc<Issuer>> = Vec::with_capacity(configs.len());
         for config in configs {
             config.check()?;
             if issuers.iter().any(|issuer| *issuer.name == *config.issuer) {
                 return Err(IssuerError::Twice(config.issuer));
             }
-            issuers.push(Issuer::new(config, fetch.clone(), clock.clone()));
+            let kept = before.iter().find(|issuer| issuer.config == config).cloned();
+            issuers.push(kept.unwrap_or_else(|| Arc::new(Issuer::new(config, fetch.clone(), clock.clone()))));
         }
-        Ok(Self(issuers))
+        self.0.store(Arc::new(issuers));
+        Ok(())
     }
 
     /// The configured issuer that a token names. What the token says is believed only after [`Issuer::verify`].
-    pub(super) fn named_in(&self, token: &str) -> Option<&Issuer> {
+    pub(super) fn named_in(&self, token: &str) -> Option<Arc<Issuer>> {
         #[derive(Deserialize)]
         struct Named {
             iss: String,
         }
-        if self.0.is_empty() || token.len() > TOKEN_MAX_BYTES {
+        let issuers = self.0.load();
+        if issuers.is_empty() || token.len() > TOKEN_MAX_BYTES {
             return None;
         }
         let named: Named = jsonwebtoken::dangerous::insecure_decode_claims(token).ok()?;
-        self.0.iter().find(|issuer| *issuer.name == *named.iss)
+        issuers.iter().find(|issuer| *issuer.name == *named.iss).cloned()
     }
 }
 
@@ -194,10 +214,8 @@ impl IssuerConfig {
 /// One issuer and its keys.
 #[derive(Debug)]
 pub(super) struct Issuer {
+    config: IssuerConfig,
     name: Arc<str>,
-    algorithms: Vec<SignatureAlgorithm>,
-    roles: RoleRule,
-    scopes: Option<ScopeRule>,
     /// All but the algorithm, which is set for each token.
     validation: Validation,
     verified: VerifiedTokens<Said>,
@@ -224,14 +242,12 @@ impl Issuer {
         // Checked below, by the clock port.
         validation.validate_exp = false;
         Self {
-            name: config.issuer.into(),
-            algorithms: config.algorithms,
-            roles: config.roles,
-            scopes: config.scopes,
+            name: config.issuer.as_str().into(),
             validation,
             verified: VerifiedTokens::default(),
             keys: KeyCache::new(&config.jwks_url, fetch, clock.clone()),
             clock: Clocked(clock),
+            config,
         }
     }
 
@@ -241,7 +257,8 @@ impl Issuer {
     /// [`TokenError`], for the log.
     pub(super) async fn verify(&self, token: &str) -> Result<Caller, TokenError> {
         let header = jsonwebtoken::decode_header(token).map_err(TokenError::Invalid)?;
-        let algorithm = SignatureAlgorithm::of(header.alg).filter(|algorithm| self.algorithms.contains(algorithm));
+        let algorithm =
+            SignatureAlgorithm::of(header.alg).filter(|algorithm| self.config.algorithms.contains(algorithm));
         let algorithm = algorithm.ok_or(TokenError::Algorithm)?;
         if header.crit.is_some() {
             return Err(TokenError::Critical);
@@ -273,7 +290,7 @@ impl Issuer {
         if !visible || !(1..=SUBJECT_MAX_BYTES).contains(&claims.sub.len()) {
             return Err(TokenError::Subject);
         }
-        let role = self.roles.role_of(&claims.others).ok_or(TokenError::NoRole)?;
+        let role = self.config.roles.role_of(&claims.others).ok_or(TokenError::NoRole)?;
         let session = (role == Role::Partner).then(|| Session {
             epoch: None,
             token: String::new(),
@@ -281,7 +298,7 @@ impl Issuer {
             // When the bearer has shown who it is (OpenID Connect Core, section 2).
             proven_at: claims.others.get("auth_time").and_then(Value::as_f64).map(whole_seconds),
         });
-        let rule = self.scopes.as_ref().filter(|_| role == Role::Admin);
+        let rule = self.config.scopes.as_ref().filter(|_| role == Role::Admin);
         let scopes = rule.map(|ScopeRule { claim, scopes }| meanings(&claims.others, claim, scopes).collect());
         let life = (exp - claims.iat.unwrap_or(now)).max(0.0);
         let token_life = Duration::try_from_secs_f64(life).unwrap_or(Duration::MAX);

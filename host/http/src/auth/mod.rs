@@ -60,6 +60,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Partner, Self::Orchestrator, Self::Admin];
+
     /// The role as a token and the OpenAPI document name it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::secret::Secret;
@@ -91,14 +92,34 @@ struct Key {
     decoding: DecodingKey,
 }
 
-/// Issues and verifies tokens.
-pub struct Tokens {
+/// The keys in force, and what they have verified: with other keys that holds no more.
+struct TokenKeys {
     signing: EncodingKey,
     /// The first is the signing key's; the rest are accepted during a rotation.
     accepted: Vec<Key>,
+    verified: VerifiedTokens<Claims>,
+}
+
+impl TokenKeys {
+    fn of(keys: &[Secret]) -> Result<Self, KeyError> {
+        let first = keys.first().ok_or(KeyError::Missing)?;
+        if let Some(short) = keys.iter().map(|key| key.expose().len()).find(|&length| length < KEY_MIN_BYTES) {
+            return Err(KeyError::TooShort(short));
+        }
+        let accepted = keys
+            .iter()
+            .map(|key| Key { id: key_id(key), decoding: DecodingKey::from_secret(key.expose().as_bytes()) })
+            .collect();
+        let signing = EncodingKey::from_secret(first.expose().as_bytes());
+        Ok(Self { signing, accepted, verified: VerifiedTokens::default() })
+    }
+}
+
+/// Issues and verifies tokens.
+pub struct Tokens {
+    keys: ArcSwap<TokenKeys>,
     audience: String,
     validation: Validation,
-    verified: VerifiedTokens<Claims>,
     clock: Arc<dyn Clock>,
 }
 
@@ -109,23 +130,23 @@ impl Tokens {
     /// [`KeyError`] when there is no key or one is too short.
     pub fn new(keys: &[Secret], audience: &str, clock: Arc<dyn Clock>) -> Result<Self, KeyError> {
         provider::install();
-        let first = keys.first().ok_or(KeyError::Missing)?;
-        if let Some(short) = keys.iter().map(|key| key.expose().len()).find(|&length| length < KEY_MIN_BYTES) {
-            return Err(KeyError::TooShort(short));
-        }
+        let keys = TokenKeys::of(keys)?;
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[audience]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
         // Checked below, by the clock port.
         validation.validate_exp = false;
-        let accepted = keys
-            .iter()
-            .map(|key| Key { id: key_id(key), decoding: DecodingKey::from_secret(key.expose().as_bytes()) })
-            .collect();
-        let signing = EncodingKey::from_secret(first.expose().as_bytes());
-        let verified = VerifiedTokens::default();
-        Ok(Self { signing, accepted, audience: audience.to_owned(), validation, verified, clock })
+        Ok(Self { keys: ArcSwap::from_pointee(keys), audience: audience.to_owned(), validation, clock })
+    }
+
+    /// Signs with other keys from now on, and accepts these alone.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed then.
+    pub fn replace_keys(&self, keys: &[Secret]) -> Result<(), KeyError> {
+        self.keys.store(Arc::new(TokenKeys::of(keys)?));
+        Ok(())
     }
 
     /// Issues a token.
@@ -181,8 +202,9 @@ impl Tokens {
             scope: scopes.map(Scopes::to_string),
         };
         let mut header = Header::new(Algorithm::HS256);
-        header.kid = self.accepted.first().map(|key| key.id.clone());
-        jsonwebtoken::encode(&header, &claims, &self.signing).map_err(IssueError::Signing)
+        let keys = self.keys.load();
+        header.kid = keys.accepted.first().map(|key| key.id.clone());
+        jsonwebtoken::encode(&header, &claims, &keys.signing).map_err(IssueError::Signing)
     }
 
     /// Verifies a token.
@@ -221,17 +243,17 @@ impl Tokens {
         Ok(Caller { subject: sub.clone(), role, issuer: None, session, scopes, token_life })
     }
 
-    /// What a token says, once its signature, its issuer and its audience are right. None of that changes while this runs.
+    /// What a token says, once its signature, its issuer and its audience are right. None of that changes with the same keys.
     fn claims(&self, token: &str) -> Result<Arc<Claims>, TokenError> {
-        let digest = Digest::of(token.as_bytes());
-        if let Some(claims) = self.verified.find(digest) {
+        let (digest, keys) = (Digest::of(token.as_bytes()), self.keys.load());
+        if let Some(claims) = keys.verified.find(digest) {
             return Ok(claims);
         }
         let header = jsonwebtoken::decode_header(token).map_err(TokenError::Invalid)?;
-        let key = self.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
+        let key = keys.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
         let key = key.ok_or(TokenError::UnknownKey)?;
         let decoded = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation)?;
-        Ok(self.verified.keep(digest, decoded.claims))
+        Ok(keys.verified.keep(digest, decoded.claims))
     }
 }
 
@@ -273,6 +295,20 @@ mod tests {
     }
 
     const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn other_keys_forget_what_the_former_ones_have_verified() {
+        let (tokens, _) = tokens(&['a']);
+        let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
+        assert!(tokens.verify(&token).is_ok());
+        tokens.replace_keys(&[secret('b'), secret('a')]).expect("usable keys");
+        assert!(tokens.verify(&token).is_ok(), "its key is a former one");
+        assert!(matches!(tokens.replace_keys(&[]), Err(KeyError::Missing)));
+        tokens.replace_keys(&[secret('b')]).expect("usable keys");
+        assert!(matches!(tokens.verify(&token), Err(TokenError::UnknownKey)), "its key is none any more");
+        let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
+        assert!(tokens.verify(&token).is_ok(), "signed with the new one");
+    }
 
     #[test]
     fn accepts_what_it_issued() {

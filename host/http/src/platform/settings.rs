@@ -22,7 +22,7 @@ const SETTING_BYTES: usize = 160;
     responses((status = 200, description = "All of them, at most 5,000", body = SettingList))
 )]
 pub(super) async fn list_settings(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    let settings = app.settings.to_vec();
+    let settings = app.settings.load().to_vec();
     let bytes = settings.len() * SETTING_BYTES;
     wire::private(&SettingList { settings }, bytes)
 }

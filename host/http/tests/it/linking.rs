@@ -3,14 +3,14 @@
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_http::Limits;
+use intent_gateway_http::Rates;
 use intent_gateway_http::auth::Role;
 use intent_gateway_linking::{
     self, AuthMethod, Authorizer, Client, Grant, LinkFailure, Linking, LinkingSetup, Provider,
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Ask, Gateway, LIMITS, refused};
+use crate::support::{Answer, Ask, Gateway, RATES, refused};
 
 pub(crate) const SERVER: &str = "https://id.good.example";
 
@@ -253,7 +253,7 @@ async fn refusals_are_pages_for_users_and_json_for_programs() {
 
 #[tokio::test]
 async fn the_layers_around_the_pages_answer_in_pages_too() {
-    let gateway = Gateway::with(Limits { open_per_minute: std::num::NonZeroU32::MIN, ..LIMITS }).await;
+    let gateway = Gateway::with(Rates { open_per_minute: std::num::NonZeroU32::MIN, ..RATES }).await;
     gateway.call(Ask::get("/link/none")).await;
     let limited = gateway.call(Ask::get("/link/none")).await;
     assert_page(&limited, 429, "Code RATE_LIMITED");

@@ -8,15 +8,15 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use intent_gateway_http::server::{Drained, Server, ServerConfig, Shedding, Shutdown};
+use intent_gateway_http::{Limits, Rates};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Gateway, LIMITS};
+use crate::support::{Bounds, Gateway, LIMITS, RATES};
 
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
@@ -47,13 +47,13 @@ impl Running {
         Self::with(config, LIMITS).await
     }
 
-    async fn with(config: ServerConfig, limits: Limits) -> Self {
-        Self::lingering(config, limits, Duration::ZERO).await
+    async fn with(config: ServerConfig, bounds: impl Into<Bounds>) -> Self {
+        Self::lingering(config, bounds, Duration::ZERO).await
     }
 
     /// One whose idle connections linger for so long when the shutdown begins.
-    async fn lingering(config: ServerConfig, limits: Limits, idle_linger: Duration) -> Self {
-        let gateway = Gateway::with(limits).await;
+    async fn lingering(config: ServerConfig, bounds: impl Into<Bounds>, idle_linger: Duration) -> Self {
+        let gateway = Gateway::with(bounds).await;
         let (announced, shutdown) = (CancellationToken::new(), CancellationToken::new());
         let steps = Shutdown { announced: announced.clone(), begun: shutdown.clone(), idle_linger };
         let server = Server::bind(config, gateway.router.clone(), steps).await.expect("a free port");
@@ -191,7 +191,7 @@ async fn a_request_under_way_keeps_its_connection_beyond_the_idle_time() {
 
 #[tokio::test]
 async fn clients_are_told_apart_by_their_address() {
-    let running = Running::with(config(), Limits { open_per_minute: NonZeroU32::MIN, ..LIMITS }).await;
+    let running = Running::with(config(), Rates { open_per_minute: NonZeroU32::MIN, ..RATES }).await;
     let ask = async |from: [u8; 4], forwarded: &str| {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind(SocketAddr::from((from, 0))).expect("an address of the machine");

@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 
 use http::StatusCode;
 use intent_gateway_http::auth::Role;
-use intent_gateway_http::{Limits, Quota, Quotas};
+use intent_gateway_http::{Quota, Quotas, Rates};
 use serde_json::json;
 
 use crate::business::{Partner, profile};
-use crate::support::{Answer, Ask, Gateway, LIMITS, NOW_MS, refused};
+use crate::support::{Answer, Ask, Gateway, NOW_MS, RATES, refused};
 
 fn per_minute(requests: u32) -> Quota {
     Quota { per_minute: NonZeroU32::new(requests), per_day: None }
@@ -20,8 +20,8 @@ fn field(answer: &Answer, name: &str) -> Option<String> {
 
 #[tokio::test]
 async fn a_quota_is_one_over_all_routes_and_every_answer_says_what_is_left() {
-    let quotas = Quotas { orchestrator: per_minute(4), ..LIMITS.quotas };
-    let gateway = Gateway::with(Limits { quotas, ..LIMITS }).await;
+    let quotas = Quotas { orchestrator: per_minute(4), ..RATES.quotas };
+    let gateway = Gateway::with(Rates { quotas, ..RATES }).await;
     let token = gateway.token_of(Role::Orchestrator, "one");
     let ask = async |ask: Ask, token: &str| gateway.call(ask.header("authorization", &format!("Bearer {token}"))).await;
     let left = |answer: &Answer| field(answer, "ratelimit");
@@ -53,7 +53,7 @@ async fn a_quota_is_one_over_all_routes_and_every_answer_says_what_is_left() {
 #[tokio::test]
 async fn each_token_and_each_account_has_its_quota() {
     let quotas = Quotas { orchestrator: per_minute(9), account: per_minute(2), token: per_minute(1) };
-    let gateway = Gateway::with(Limits { quotas, ..LIMITS }).await;
+    let gateway = Gateway::with(Rates { quotas, ..RATES }).await;
     let status = async |token: &str| {
         let ask = Ask::get("/api/v1/intents").header("authorization", &format!("Bearer {token}"));
         gateway.call(ask).await.status.as_u16()
@@ -71,7 +71,7 @@ async fn each_token_and_each_account_has_its_quota() {
 
 #[tokio::test]
 async fn routes_without_a_token_say_what_is_left_as_well() {
-    let gateway = Gateway::with(Limits { open_per_minute: NonZeroU32::new(2).expect("not zero"), ..LIMITS }).await;
+    let gateway = Gateway::with(Rates { open_per_minute: NonZeroU32::new(2).expect("not zero"), ..RATES }).await;
     let body = json!({ "email": "nobody@else.example" }).to_string();
     let ask = async || gateway.call(Ask::json("/api/v1/business/sign-in", body.clone())).await;
     let first = ask().await;

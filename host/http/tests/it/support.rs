@@ -1,10 +1,10 @@
 //! The surface over fakes of the domain's ports, and a client that holds every answer against the OpenAPI document.
 
-use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use http::Method;
 use http_body_util::BodyExt as _;
@@ -21,7 +21,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_http::auth::{Role, Scopes, TokenRules, Tokens};
 use intent_gateway_http::streams::Streams;
-use intent_gateway_http::{AppState, Limits, Quota, Quotas, Setting, SettingOrigin, router};
+use intent_gateway_http::{AppState, Limits, LiveRates, Quota, Quotas, Rates, Setting, SettingOrigin, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
@@ -30,7 +30,7 @@ use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::completion::unsigned::UnsignedReports;
 use intent_gateway_linking::LinkingSetup;
-use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, Settings};
+use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, Settings};
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
@@ -174,45 +174,64 @@ pub(crate) const LIMITS: Limits = Limits {
     body_timeout: Duration::from_secs(30),
     max_in_flight: 64,
     max_arriving: 64,
-    open_per_minute: NonZeroU32::new(1_000).expect("not zero"),
-    quotas: NO_QUOTAS,
     trusted_proxies: 0,
 };
+
+pub(crate) const RATES: Rates = Rates { open_per_minute: NonZeroU32::new(1_000).expect("not zero"), quotas: NO_QUOTAS };
+
+/// What callers may do, and how often.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    limits: Limits,
+    rates: Rates,
+}
+
+impl From<Limits> for Bounds {
+    fn from(limits: Limits) -> Self {
+        Self { limits, rates: RATES }
+    }
+}
+
+impl From<Rates> for Bounds {
+    fn from(rates: Rates) -> Self {
+        Self { limits: LIMITS, rates }
+    }
+}
 
 impl Gateway {
     pub(crate) async fn new() -> Self {
         Self::with(LIMITS).await
     }
 
-    pub(crate) async fn with(limits: Limits) -> Self {
+    pub(crate) async fn with(bounds: impl Into<Bounds>) -> Self {
         let gate = Arc::new(Gate::default());
         let contract = contract(&gate);
-        Self::of(limits, gate, contract, TokenRules::default(), false).await
+        Self::of(bounds.into(), gate, contract, TokenRules::default(), false).await
     }
 
     /// One whose contract has orders.
     pub(crate) async fn with_orders() -> Self {
         let gate = Arc::new(Gate::default());
         let contract = ordering(&gate);
-        Self::of(LIMITS, gate, contract, TokenRules::default(), false).await
+        Self::of(LIMITS.into(), gate, contract, TokenRules::default(), false).await
     }
 
     /// One that asks more of tokens.
     pub(crate) async fn with_rules(rules: TokenRules) -> Self {
         let gate = Arc::new(Gate::default());
         let contract = contract(&gate);
-        Self::of(LIMITS, gate, contract, rules, false).await
+        Self::of(LIMITS.into(), gate, contract, rules, false).await
     }
 
     /// One where what an admin cannot undo waits for a second person.
     pub(crate) async fn with_second_person() -> Self {
         let gate = Arc::new(Gate::default());
         let contract = contract(&gate);
-        Self::of(LIMITS, gate, contract, TokenRules::default(), true).await
+        Self::of(LIMITS.into(), gate, contract, TokenRules::default(), true).await
     }
 
     async fn of(
-        limits: Limits,
+        Bounds { limits, rates }: Bounds,
         gate: Arc<Gate>,
         contract: ScriptedContract,
         token_rules: TokenRules,
@@ -267,10 +286,7 @@ impl Gateway {
             keys: ring.clone(),
             contracts: contracts.clone(),
             desk: MemoryDesk::closed(),
-            tests: TestReports {
-                store: kept.store.clone(),
-                standings: Arc::new(ConnectionStandings { store: kept.store.clone(), configured: HashSet::new() }),
-            },
+            tests: TestReports { store: kept.store.clone(), standings: onboarding.live.clone() },
             journal: evidence.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             reports: ReportRate::default(),
@@ -368,19 +384,20 @@ impl Gateway {
             unassigned_users_of: None,
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,
+            rates: Arc::new(LiveRates::new(rates)),
             readiness: troubles.clone(),
             leaving: leaving.clone(),
             draining: draining.clone(),
             accesses: accesses.clone(),
             fleet: Fleet::default(),
             leases: MemoryLeases::new(clock.clone()),
-            settings: vec![Setting {
+            settings: Arc::new(ArcSwap::from_pointee(vec![Setting {
                 section: "server".to_owned(),
                 key: "listen".to_owned(),
                 value: "127.0.0.1:8080".into(),
                 secret: false,
                 origin: SettingOrigin::default(),
-            }],
+            }])),
         });
         let mut gateway = Self {
             router,

@@ -31,7 +31,7 @@ const NEVER: u64 = u64::MAX;
 pub struct KeyRing {
     store: Arc<dyn Store>,
     vault: Vault,
-    configured: Vec<(PartnerId, Keys)>,
+    configured: ArcSwap<Vec<(PartnerId, Keys)>>,
     keys: ArcSwap<HashMap<PartnerId, Keys>>,
     nobody: Keys,
     /// Time that nobody sets: a ring must grow neither stale nor fresh because the clock was set.
@@ -57,8 +57,7 @@ impl KeyRing {
         steady: Arc<dyn MonotonicClock>,
         configured: impl IntoIterator<Item = (PartnerId, Secret)>,
     ) -> Self {
-        let keys = |key: &Secret| Keys::new([VerifyingKey::new("configured", key, Timestamp::EPOCH, None)]);
-        let configured = configured.into_iter().map(|(partner, key)| (partner, keys(&key))).collect();
+        let configured = ArcSwap::from_pointee(of_configuration(configured));
         Self {
             store,
             vault,
@@ -69,6 +68,11 @@ impl KeyRing {
             compared_at_ms: AtomicU64::new(NEVER),
             refreshing: Mutex::default(),
         }
+    }
+
+    /// The configuration has the keys of these partners from now on. They verify after the next refresh.
+    pub fn replace_configured(&self, configured: impl IntoIterator<Item = (PartnerId, Secret)>) {
+        self.configured.store(Arc::new(of_configuration(configured)));
     }
 
     /// Works with the keys of a partner; for an unknown one they refuse everything, as slowly as others do.
@@ -115,7 +119,7 @@ impl KeyRing {
             let Webhook { account, keys, .. } = kept.value;
             ring.insert(account.clone(), open_keys(&account, &keys, &self.vault));
         }
-        ring.extend(self.configured.iter().cloned());
+        ring.extend(self.configured.load().iter().cloned());
         self.keys.store(Arc::new(ring));
         self.note_compared(asked_at_ms);
         Ok(())
@@ -126,6 +130,12 @@ impl SigningKeys for KeyRing {
     fn refresh(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.read_anew())
     }
+}
+
+/// Keys without an identifier of their own, which are valid for as long as they are configured.
+fn of_configuration(configured: impl IntoIterator<Item = (PartnerId, Secret)>) -> Vec<(PartnerId, Keys)> {
+    let keys = |key: &Secret| Keys::new([VerifyingKey::new("configured", key, Timestamp::EPOCH, None)]);
+    configured.into_iter().map(|(partner, key)| (partner, keys(&key))).collect()
 }
 
 fn open_keys(account: &PartnerId, keys: &[SigningKey], vault: &Vault) -> Keys {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ const MINUTE_MS: u64 = 60 * 1_000;
 /// Counts the reports of each business.
 #[derive(Debug, Default)]
 pub struct ReportRate {
-    /// Reports of one business in a minute; without a number, as many as it likes.
-    per_minute: Option<NonZeroU32>,
+    /// Reports of one business in a minute; 0 is as many as it likes.
+    per_minute: AtomicU32,
     fleet: Fleet,
     counts: Mutex<Counts>,
 }
@@ -35,7 +36,14 @@ impl ReportRate {
     /// At most so many a minute at all gateways together; without a number, no bound.
     #[must_use]
     pub fn new(per_minute: Option<NonZeroU32>, fleet: Fleet) -> Self {
-        Self { per_minute, fleet, counts: Mutex::default() }
+        let rate = Self { fleet, ..Self::default() };
+        rate.replace(per_minute);
+        rate
+    }
+
+    /// The same with another number from now on; what was counted in this minute counts on.
+    pub fn replace(&self, per_minute: Option<NonZeroU32>) {
+        self.per_minute.store(per_minute.map_or(0, NonZeroU32::get), Ordering::Relaxed);
     }
 
     /// Counts a report.
@@ -43,7 +51,8 @@ impl ReportRate {
     /// # Errors
     /// The time after which the next one is taken.
     pub(crate) fn count(&self, partner: &PartnerId, now: Timestamp) -> Result<(), Duration> {
-        let Some(most) = self.per_minute.map(|most| self.fleet.share(most)) else { return Ok(()) };
+        let per_minute = NonZeroU32::new(self.per_minute.load(Ordering::Relaxed));
+        let Some(most) = per_minute.map(|most| self.fleet.share(most)) else { return Ok(()) };
         let (minute, passed_ms) = (now.as_ms() / MINUTE_MS, now.as_ms() % MINUTE_MS);
         // Counts are whole after every step, so that those which a panic interrupted can be used.
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);

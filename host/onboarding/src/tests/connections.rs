@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use futures_executor::block_on;
 use serde_json::json;
@@ -7,11 +8,12 @@ use super::world::{INTENT, START, World, actor, asked_by, endpoint, failed_probe
 use crate::connection::{ConnectionState, NotAllowed};
 use crate::manifest::Status;
 use crate::records::{Connection, ReviewStatus, ReviewSubject};
-use crate::{ConnectionStandings, DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
+use crate::{DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
 use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::Standings as _;
 use intent_gateway_domain::store::List;
+use intent_gateway_testing::directory::partner;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
@@ -99,23 +101,21 @@ fn the_whole_way() {
 fn who_was_once_live_stays_known_as_that() {
     let world = World::new();
     let account = world.ready();
-    let standings = |configured: &[&PartnerId]| ConnectionStandings {
-        store: world.store.clone(),
-        configured: configured.iter().copied().cloned().collect(),
-    };
-    let was_live =
-        |configured: &[&PartnerId]| block_on(standings(configured).was_ever_live(&account)).expect("readable");
-    assert!(!was_live(&[]), "tested and approved, and never switched on");
-    assert!(was_live(&[&account]), "configured partners always are");
+    let live = &world.onboarding.live;
+    let was_live = || block_on(live.was_ever_live(&account)).expect("readable");
+    assert!(!was_live(), "tested and approved, and never switched on");
+    live.replace_configured(vec![Arc::new(partner(account.as_str(), &["auto.book_ac_service"]))]);
+    assert!(was_live(), "configured partners always are");
+    live.replace_configured(Vec::new());
     let since = world.now();
     world.switch_on(&account).expect("switched on");
-    assert!(was_live(&[]));
+    assert!(was_live());
     let suspended = world.suspend(&account).expect("suspended");
     assert_eq!(suspended.first_live_at_ms, Some(since));
-    assert!(was_live(&[]), "also while it is suspended");
+    assert!(was_live(), "also while it is suspended");
     world.lift(&account).expect("lifted");
     world.register(&account, "b");
-    assert!(was_live(&[]), "and once it has moved");
+    assert!(was_live(), "and once it has moved");
 }
 
 #[test]

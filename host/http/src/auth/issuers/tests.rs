@@ -565,3 +565,21 @@ async fn both_kinds_of_tokens_are_admitted_side_by_side() {
     let posing = Pair::secret(b"0123456789abcdef0123456789abcdef").sign(Algorithm::HS256, "c", &claims());
     assert_eq!(admit(&posing, Role::Admin).await, Err("INVALID_AUTH".to_owned()));
 }
+
+#[tokio::test]
+async fn issuers_are_replaced_and_those_that_stay_keep_their_keys() {
+    let pair = Pair::p256();
+    let setting = Setting::new(&[pair.shown_as("c")]);
+    let token = pair.sign(Algorithm::ES256, "c", &claims());
+    assert!(setting.verify(&token).await.is_ok());
+    let (fetch, clock): (Arc<dyn JwksFetch>, Arc<dyn Clock>) = (setting.site.clone(), setting.clock.clone());
+    let other = IssuerConfig { issuer: "https://other.example".to_owned(), ..config() };
+    setting.issuers.replace(vec![other.clone(), config()], &fetch, &clock).expect("usable");
+    assert!(setting.verify(&token).await.is_ok());
+    assert_eq!(setting.site.fetches(), 1, "one that stays is not asked again");
+    let twice = setting.issuers.replace(vec![other.clone(), other.clone()], &fetch, &clock);
+    assert_eq!(twice, Err(IssuerError::Twice(other.issuer.clone())));
+    assert!(setting.verify(&token).await.is_ok(), "a refusal changes nothing");
+    setting.issuers.replace(vec![other], &fetch, &clock).expect("usable");
+    assert!(setting.issuers.named_in(&token).is_none(), "it is none any more");
+}

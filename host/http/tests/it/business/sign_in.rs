@@ -1,12 +1,12 @@
 //! How a business signs up and in, and what strangers learn.
 
 use http::StatusCode;
-use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
+use intent_gateway_http::{Limits, Rates};
 use serde_json::{Value, json};
 
 use super::{EMAIL, Partner, code, post};
-use crate::support::{Ask, Gateway, LIMITS, NOW_MS, refused};
+use crate::support::{Ask, Gateway, LIMITS, NOW_MS, RATES, refused};
 
 #[tokio::test]
 async fn codes_are_good_once_and_not_for_long() {
@@ -84,8 +84,7 @@ async fn a_proxy_that_nobody_told_of_shows() {
 
 #[tokio::test]
 async fn one_client_may_ask_so_often_without_a_token() {
-    let limits = Limits { open_per_minute: 3.try_into().expect("not zero"), ..LIMITS };
-    let gateway = Gateway::with(limits).await;
+    let gateway = Gateway::with(Rates { open_per_minute: 3.try_into().expect("not zero"), ..RATES }).await;
     let ask = async || post(&gateway, "/api/v1/business/sign-in", json!({ "email": EMAIL })).await;
     for _ in 0..3 {
         assert_eq!(ask().await.status, StatusCode::ACCEPTED);
