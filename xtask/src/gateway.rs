@@ -206,17 +206,26 @@ impl Gateway {
         partners: &[DemoPartner],
         settings: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
+        Self::start_program(&binary(profile, "intent-gateway"), folder, partners, settings)
+    }
+
+    /// The same with a program that lies elsewhere.
+    pub(crate) fn start_program(
+        program: &Path,
+        folder: &Path,
+        partners: &[DemoPartner],
+        settings: &[(&str, &str)],
+    ) -> anyhow::Result<Self> {
         step("Starting the gateway");
         let contracts = folder.join("contracts");
         std::fs::create_dir_all(&contracts)?;
         let config = folder.join("gateway.toml");
         std::fs::write(&config, config_text(folder, &contracts, partners))?;
-        let program = binary(profile, "intent-gateway");
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
         command.arg("serve").arg("--config").arg(&config).envs(settings.iter().copied());
         let server = Server::start("the gateway", &mut command, log_file(folder, "gateway")?)?;
         let token = |role: &str| {
-            output(Command::new(&program).args(["token", "--role", role, "--subject", "demo", "--config"]).arg(&config))
+            output(Command::new(program).args(["token", "--role", role, "--subject", "demo", "--config"]).arg(&config))
         };
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(Duration::from_secs(60)))

@@ -17,6 +17,7 @@ mod fuzz_targets;
 mod gateway;
 mod guests;
 mod instructions;
+mod layout;
 mod postal_codes;
 mod profile;
 mod progress;
@@ -71,6 +72,8 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Lay a program's code out anew, by what a gateway under load runs; needs BOLT (docs/benchmarks.md)
+    Layout(layout::LayoutArgs),
     /// Make the committed table of postal codes by city anew, out of the directory of post offices; needs npm and the network
     PostalCodes,
     /// Show where the time of a search, a report or a tool call goes, part by part; needs perf (docs/benchmarks.md)
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Chaos(arguments) => chaos::run_once(&arguments),
         Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
         Command::Instructions { write } => instructions::run(write),
+        Command::Layout(arguments) => layout::run_once(&arguments),
         Command::PostalCodes => postal_codes::make(),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Release(arguments) => release::run(&arguments),

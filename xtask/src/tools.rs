@@ -218,6 +218,14 @@ pub(crate) fn install_valgrind() -> anyhow::Result<()> {
     install_needed(VALGRIND, VALGRIND, "which counts instructions")
 }
 
+/// Installs BOLT, which lays a program's code out anew, where it is missing.
+pub(crate) fn install_bolt() -> anyhow::Result<()> {
+    install_needed("llvm-bolt-19", "bolt-19", "which lays a program's code out anew")?;
+    // What it puts into a copy that counts.
+    let runtime = Path::new("/usr/lib/llvm-19/lib/libbolt_rt_instr.a");
+    if runtime.exists() { Ok(()) } else { install_package("libbolt-19-dev") }
+}
+
 /// Installs perf, which samples stacks, where it is missing.
 pub(crate) fn install_perf() -> anyhow::Result<()> {
     install_needed("perf", "linux-perf", "which samples what a program does")

@@ -17,10 +17,12 @@ mod issuer_keys;
 mod linking;
 mod messages;
 mod open_files;
+mod parts;
 mod progress;
 mod readiness;
 mod reload;
 mod serve;
+mod signals;
 mod telemetry;
 mod timer;
 

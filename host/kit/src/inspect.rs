@@ -135,7 +135,7 @@ fn order(page: &mut Page, way: &OrderWay) {
     let steps = way.steps.iter().map(|step| {
         let kept: Vec<_> = step.keeps.iter().map(|kept| kept.name.as_str()).collect();
         let kept = if kept.is_empty() { "keeps nothing".to_owned() } else { format!("keeps {}", kept.join(", ")) };
-        [step.tool.clone(), orders::called(step), kept]
+        [step.tool.clone(), orders::say_when_called(step), kept]
     });
     page.rows([false, false, false], &steps.collect::<Vec<_>>());
     let history = if way.history.is_empty() { "nothing".to_owned() } else { way.history.join(", ") };

@@ -101,7 +101,7 @@ mod tests {
         RolloutId { digest: Digest::of(b"candidate"), begun_at_ms: Timestamp::from_ms(at) }
     }
 
-    fn seen(of: u64) -> Evidence {
+    fn note_empty(of: u64) -> Evidence {
         let mut evidence = Evidence::default();
         (0..of).for_each(|_| evidence.note(Measure::Empty, false, None));
         evidence
@@ -111,7 +111,7 @@ mod tests {
     fn samples_are_taken_so_often_and_at_each_stage() {
         let mut course = Course::new(id(0), RolloutPolicy::default());
         for (at, stage) in [(0, 0), (9_999, 0), (10_000, 0), (10_001, 1), (20_000, 1)] {
-            course.note(Timestamp::from_ms(at), stage, &seen(at / 1_000));
+            course.note(Timestamp::from_ms(at), stage, &note_empty(at / 1_000));
         }
         let taken: Vec<_> = course.samples.iter().map(|one| (one.at.as_ms(), one.stage)).collect();
         assert_eq!(taken, [(0, 0), (10_000, 0), (10_001, 1)]);
@@ -144,7 +144,7 @@ mod tests {
         }
         assert!(courses.of(&intent(INTENTS_MAX), id(1), &policy).is_none(), "there is no room");
         let course = courses.of(&intent(0), id(1), &policy).expect("it is known");
-        course.note(Timestamp::from_ms(5), 0, &seen(1));
+        course.note(Timestamp::from_ms(5), 0, &note_empty(1));
         assert_eq!(courses.find("test.intent_0").expect("kept").samples.len(), 1);
         courses.of(&intent(0), id(2), &policy).expect("it is known");
         assert_eq!(courses.find("test.intent_0").expect("kept").samples.len(), 0, "another rollout begins anew");

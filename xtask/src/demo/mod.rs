@@ -1,6 +1,6 @@
 //! `cargo xtask demo`: the product doing its job on real input, from nothing, in one command.
 
-mod order;
+pub(crate) mod order;
 mod shown;
 
 use std::path::Path;

@@ -20,7 +20,7 @@ const SIGNATURE_HEADER: &str = "X-PLATFORM-Signature";
 
 pub(super) fn run(gateway: &Gateway, search: &Value, folder: &Path, timings: &mut Timings) -> anyhow::Result<()> {
     let best = array(search, "options").first().context("the search found no option")?;
-    let booked = timings.measure("booking", || book(gateway, best))?;
+    let booked = timings.measure("booking", || book(gateway, best, "demo-booking-1"))?;
     let (partner, booking) = (text(&booked, "partner"), &booked["payload"]);
     println!(
         "   booked at {partner}: {} for {} INR, as {}",
@@ -29,7 +29,8 @@ pub(super) fn run(gateway: &Gateway, search: &Value, folder: &Path, timings: &mu
         text(booking, "booking_id")
     );
     let report = report(search, best, booking);
-    let receipt = timings.measure("completion report", || send_report(gateway, partner, &report, folder))?;
+    let receipt =
+        timings.measure("completion report", || send_report(gateway, partner, &report, &folder.join("report.json")))?;
     println!(
         "   {partner} reports {} INR of its own and signs it; the gateway books {} INR commission, {}",
         show_inr(&report["amount_inr"]),
@@ -40,27 +41,32 @@ pub(super) fn run(gateway: &Gateway, search: &Value, folder: &Path, timings: &mu
 }
 
 /// Books an option by its reference; the slot is in it.
-fn book(gateway: &Gateway, option: &Value) -> anyhow::Result<Value> {
-    let request = request();
-    let body = json!({
-        "reference": option["reference"],
-        "arguments": {
-            "request_id": "demo-booking-1",
-            "vehicle": request["vehicle"],
-            "ac_issue": request["ac_issue"],
-            "contact_phone": "+919876543210"
-        }
-    });
-    let path = format!("/api/v1/intents/{AC_SERVICE}/tools/create_ac_service_booking");
-    let (status, answer) = gateway.post(&path, &body)?;
+fn book(gateway: &Gateway, option: &Value, request_id: &str) -> anyhow::Result<Value> {
+    let (status, answer) = try_booking(gateway, option, request_id)?;
     if status != 200 {
         bail!("the booking answered {status}: {answer}");
     }
     Ok(answer)
 }
 
+/// The same, whatever the answer is.
+pub(crate) fn try_booking(gateway: &Gateway, option: &Value, request_id: &str) -> anyhow::Result<(u16, Value)> {
+    let request = request();
+    let body = json!({
+        "reference": option["reference"],
+        "arguments": {
+            "request_id": request_id,
+            "vehicle": request["vehicle"],
+            "ac_issue": request["ac_issue"],
+            "contact_phone": "+919876543210"
+        }
+    });
+    let path = format!("/api/v1/intents/{AC_SERVICE}/tools/create_ac_service_booking");
+    gateway.post(&path, &body)
+}
+
 /// What the workshop reports: labour and fee are its own revenue, parts and refrigerant are not.
-fn report(search: &Value, option: &Value, booking: &Value) -> Value {
+pub(crate) fn report(search: &Value, option: &Value, booking: &Value) -> Value {
     let price = &option["option"]["estimated_price"];
     json!({
         "intent": AC_SERVICE,
@@ -77,19 +83,18 @@ fn report(search: &Value, option: &Value, booking: &Value) -> Value {
     })
 }
 
-/// Signs as a partner would, with the sample that partners are given, and posts what was signed byte for byte.
-fn send_report(gateway: &Gateway, partner: &str, report: &Value, folder: &Path) -> anyhow::Result<Value> {
-    let path = folder.join("report.json");
-    std::fs::write(&path, serde_json::to_vec(report)?)?;
+/// Signs as a partner would, with the sample that partners are given, and posts what was signed byte for byte, by way of a file.
+pub(crate) fn send_report(gateway: &Gateway, partner: &str, report: &Value, path: &Path) -> anyhow::Result<Value> {
+    std::fs::write(path, serde_json::to_vec(report)?)?;
     let mut sign = Command::new(binary("debug", "signing-sample"));
-    let headers = output(sign.arg(&path).env("INTENT_GATEWAY_WEBHOOK_KEY", signing_key(partner)))?;
+    let headers = output(sign.arg(path).env("INTENT_GATEWAY_WEBHOOK_KEY", signing_key(partner)))?;
     let header = |name: &str| {
         let line = headers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         line.map(str::to_owned).with_context(|| format!("the signing sample printed no {name}"))
     };
     let signed = [(TIMESTAMP_HEADER, header(TIMESTAMP_HEADER)?), (SIGNATURE_HEADER, header(SIGNATURE_HEADER)?)];
     let (status, answer) =
-        gateway.post_signed(&format!("/api/v1/cpc/mcp_provider/{partner}"), &signed, std::fs::read(&path)?)?;
+        gateway.post_signed(&format!("/api/v1/cpc/mcp_provider/{partner}"), &signed, std::fs::read(path)?)?;
     if status != 200 {
         bail!("the report answered {status}: {answer}");
     }

@@ -38,6 +38,16 @@ pub(crate) fn write_tar_gz(folder: &Path, name: &str, time: u64, to: &Path) -> a
     tar.finish()?.finish().and_then(|mut file| file.flush()).with_context(|| format!("cannot write {}", to.display()))
 }
 
+/// Compresses a file.
+pub(crate) fn write_gz(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let compress = || -> std::io::Result<()> {
+        let mut packed = GzEncoder::new(BufWriter::new(File::create(to)?), Effort::Much.compression());
+        std::io::copy(&mut File::open(from)?, &mut packed)?;
+        packed.finish()?.flush()
+    };
+    compress().with_context(|| format!("cannot write {} into {}", from.display(), to.display()))
+}
+
 /// A tape archive whose entries all have one time and, unless said otherwise, one owner.
 pub(crate) struct Tar<W: Write> {
     builder: tar::Builder<W>,

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 
 use super::source::Source;
 use crate::command::{cargo, output, root, run, step};
-use crate::gateway;
+use crate::{gateway, layout};
 
 /// The gateway.
 pub(crate) const GATEWAY: &str = "intent-gateway";
@@ -16,6 +16,9 @@ pub(crate) const AUTHOR: &str = "intent-gateway-author";
 /// The partner of a first look, and the package that it comes from.
 pub(crate) const PARTNER: &str = "intent-gateway-example-partner";
 const PARTNER_PACKAGE: &str = "partner-rust";
+
+/// The file that the code of the programs is laid out by: with it, the same programs come out again.
+pub(crate) const COUNTS: &str = "layout-counts.fdata";
 
 /// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
 const FLAG_END: &str = "\u{1f}";
@@ -27,7 +30,8 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    pub(crate) fn build(source: &Source, trial: bool, work: &Path) -> anyhow::Result<Self> {
+    /// `counts` is what the code is laid out by, where it was counted before.
+    pub(crate) fn build(source: &Source, trial: bool, work: &Path, counts: Option<&Path>) -> anyhow::Result<Self> {
         let programs = Self { stripped: work.join("programs"), symbols: work.join("symbols") };
         for folder in [&programs.stripped, &programs.symbols] {
             if folder.exists() {
@@ -38,11 +42,14 @@ impl Programs {
         // The same file comes out of both builds, so each is set apart before the next begins.
         step("Building the gateway without the author's commands");
         let built = compile(source, trial, work, &["--no-default-features"])?;
-        programs.set_apart(&built.join(GATEWAY), GATEWAY)?;
+        let counts = if trial { None } else { Some(counts_of(&built.join(GATEWAY), work, counts)?) };
+        let gateway = lay_out(&built.join(GATEWAY), counts.as_deref(), work)?;
+        programs.set_apart(&gateway, GATEWAY)?;
         programs.set_apart(&built.join(PARTNER_PACKAGE), PARTNER)?;
         step("Building it with them");
         let built = compile(source, trial, work, &[])?;
-        programs.set_apart(&built.join(GATEWAY), AUTHOR)?;
+        let author = lay_out(&built.join(GATEWAY), counts.as_deref(), work)?;
+        programs.set_apart(&author, AUTHOR)?;
         programs.require_no_compiler()?;
         Ok(programs)
     }
@@ -61,7 +68,8 @@ impl Programs {
         };
         run(objcopy(&["--only-keep-debug", "--compress-debug-sections=zlib"]).arg(built).arg(&symbols))?;
         let link = format!("--add-gnu-debuglink={name}.debug");
-        run(objcopy(&["--strip-all", &link]).arg(built).arg(&program))?;
+        // BOLT notes how it was called, with the paths of this machine.
+        run(objcopy(&["--strip-all", "--remove-section=.note.bolt_info", &link]).arg(built).arg(&program))?;
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |of| of.len()) / 1_000_000;
         eprintln!("   {name}: {} MB, symbols {} MB, {}", bytes(&program), bytes(&symbols), needed_libc(&program)?);
         Ok(())
@@ -93,6 +101,7 @@ fn compile(source: &Source, trial: bool, work: &Path, features: &[&str]) -> anyh
     let registry = cargo_home()?.display().to_string();
     let flags = [
         "-Cforce-frame-pointers=yes".to_owned(),
+        layout::LINK_FLAG.to_owned(),
         format!("--remap-path-prefix={sources}=/source"),
         format!("--remap-path-prefix={registry}=/cargo"),
     ];
@@ -102,6 +111,33 @@ fn compile(source: &Source, trial: bool, work: &Path, features: &[&str]) -> anyh
     build.env("SOURCE_DATE_EPOCH", source.time.to_string());
     run(&mut build)?;
     Ok(work.join("shipped"))
+}
+
+/// The counts that are given, or those of a gateway that serves for a while.
+fn counts_of(program: &Path, work: &Path, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let counts = work.join(COUNTS);
+    let found = match given {
+        Some(given) => given.to_owned(),
+        None => {
+            let plain = work.join("without-lines");
+            layout::drop_lines(program, &plain)?;
+            layout::count(&plain, work)?
+        }
+    };
+    // Copied onto itself, a file would be emptied.
+    if found != counts {
+        std::fs::copy(&found, &counts).with_context(|| format!("cannot copy {}", found.display()))?;
+    }
+    Ok(counts)
+}
+
+/// Lays a program's code out; as it is where there are no counts.
+fn lay_out(program: &Path, counts: Option<&Path>, work: &Path) -> anyhow::Result<PathBuf> {
+    let Some(counts) = counts else { return Ok(program.to_owned()) };
+    let (plain, laid) = (work.join("without-lines"), work.join("laid-out"));
+    layout::drop_lines(program, &plain)?;
+    layout::lay_out(&plain, counts, &laid)?;
+    Ok(laid)
 }
 
 /// Where cargo keeps the sources of crates.

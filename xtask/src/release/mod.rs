@@ -26,7 +26,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use self::archive::Effort;
-use self::build::Programs;
+use self::build::{COUNTS, Programs};
 use self::source::Source;
 use crate::command::{root, step};
 use crate::guests;
@@ -48,16 +48,20 @@ pub(crate) struct ReleaseArgs {
     /// Make it twice, in two folders, and compare
     #[arg(long, conflicts_with = "trial")]
     twice: bool,
+    /// Lay the code out by these counts of another run, to make the same again
+    #[arg(long, value_name = "FILE", conflicts_with = "trial")]
+    counts: Option<PathBuf>,
 }
 
 /// Makes a release.
 pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
-    let ReleaseArgs { out, trial, sign_with, twice } = arguments;
+    let ReleaseArgs { out, trial, sign_with, twice, counts } = arguments;
     let source = Source::read(*trial)?;
     require_empty(out)?;
-    make(&source, *trial, &root().join(WORK), out)?;
+    let work = root().join(WORK);
+    make(&source, *trial, &work, out, counts.as_deref())?;
     if *twice {
-        compare_again(&source, out)?;
+        compare_again(&source, out, &work.join(COUNTS))?;
     }
     papers::write_checksums(out)?;
     if let Some(key) = sign_with {
@@ -70,9 +74,9 @@ pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn make(source: &Source, trial: bool, work: &Path, out: &Path) -> anyhow::Result<()> {
+fn make(source: &Source, trial: bool, work: &Path, out: &Path, counts: Option<&Path>) -> anyhow::Result<()> {
     guests::build_all()?;
-    let programs = Programs::build(source, trial, work)?;
+    let programs = Programs::build(source, trial, work, counts)?;
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
     let papers = if trial { None } else { Some(papers::write(source, work, out)?) };
     let tree = tree::lay_out(&programs, papers.as_ref(), work)?;
@@ -86,6 +90,8 @@ fn make(source: &Source, trial: bool, work: &Path, out: &Path) -> anyhow::Result
     step("Archives");
     archive::write_tar_gz(&tree.join("usr"), &name, source.time, &out.join(format!("{name}.tar.gz")))?;
     archive::write_tar_gz(&programs.symbols, &name, source.time, &out.join(format!("{name}-symbols.tar.gz")))?;
+    // With it, anybody can make the same programs again.
+    archive::write_gz(&work.join(COUNTS), &out.join(format!("{name}-{COUNTS}.gz")))?;
     papers::write_provenance(source, out)
 }
 
@@ -96,13 +102,13 @@ fn require_empty(out: &Path) -> anyhow::Result<()> {
 }
 
 /// Makes everything again where nothing is left of the first time, and holds the two against each other.
-fn compare_again(source: &Source, out: &Path) -> anyhow::Result<()> {
+fn compare_again(source: &Source, out: &Path, counts: &Path) -> anyhow::Result<()> {
     let again = root().join(WORK).join("again");
     let second = again.join("files");
     if again.exists() {
         std::fs::remove_dir_all(&again).with_context(|| format!("cannot remove {}", again.display()))?;
     }
-    make(source, false, &again, &second)?;
+    make(source, false, &again, &second, Some(counts))?;
     step("Comparing the two");
     let mut different = Vec::new();
     for (name, _) in archive::list_files(out)? {

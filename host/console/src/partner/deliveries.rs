@@ -34,14 +34,14 @@ pub(super) struct Wrong {
 }
 
 /// The latest that were refused, the newest first.
-pub(super) async fn refused(visitor: &Visitor) -> Result<Vec<Refused>, ApiError> {
+pub(super) async fn list_refused(visitor: &Visitor) -> Result<Vec<Refused>, ApiError> {
     let parts = [("source", Source::Report.as_str()), ("severity", Severity::Drop.as_str()), ("limit", FINDINGS_READ)];
     let address = with_query(&format!("{}/findings", own(visitor, "accounts")), &parts);
     Ok(group(visitor.api.get::<PartnerFindings>(&address).await?.findings))
 }
 
 /// How many came under the partner's name that it has not signed; none where none came.
-pub(super) async fn unsigned(visitor: &Visitor) -> Result<Option<UnsignedReportsBody>, ApiError> {
+pub(super) async fn count_unsigned(visitor: &Visitor) -> Result<Option<UnsignedReportsBody>, ApiError> {
     let address = format!("{}/findings/summary", own(visitor, "accounts"));
     Ok(visitor.api.get::<FindingsSummary>(&address).await?.unsigned_reports)
 }

@@ -113,7 +113,7 @@ async fn show_orders(Business(visitor): Business, Query(chosen): Query<Chosen>) 
     let is_first = before.is_empty();
     let tests = if is_first { Some(visitor.api.get(&format!("{account}/test-reports")).await?) } else { None };
     let (refused, unsigned) = if is_first {
-        (deliveries::refused(&visitor).await?, deliveries::unsigned(&visitor).await?)
+        (deliveries::list_refused(&visitor).await?, deliveries::count_unsigned(&visitor).await?)
     } else {
         (Vec::new(), None)
     };
@@ -195,7 +195,7 @@ async fn show_order(Business(visitor): Business, Path(order): Path<String>) -> R
     let order = visitor.api.get::<PartnerOrder>(&address).await?;
     let kept = order.body.kept.iter().map(|(name, value)| (name.clone(), write_kept(value))).collect();
     let milestones = order.body.milestones.iter().map(|one| intent_gateway_api::name(one).replace('_', " ")).collect();
-    let mut refused = deliveries::refused(&visitor).await?;
+    let mut refused = deliveries::list_refused(&visitor).await?;
     refused.retain(|delivery| is_about(delivery, &order.body.order));
     let frame = visitor.frame(ADDRESS, format!("Order {}", order.body.order.id)).json(address);
     Ok(show(&OrderPage { frame, order, kept, refused, milestones }))

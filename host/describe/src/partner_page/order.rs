@@ -57,12 +57,12 @@ fn step(step: &OrderStep) -> [String; 4] {
     let until = if until.is_empty() { "any time".to_owned() } else { until.join(", ") };
     let outcomes = step.outcomes.iter().map(outcome).collect::<Vec<_>>();
     let leads_to = if outcomes.is_empty() { "the same state".to_owned() } else { outcomes.join("; ") };
-    [format!("`{}`", step.tool), called(step), until, leads_to]
+    [format!("`{}`", step.tool), say_when_called(step), until, leads_to]
 }
 
 /// When a tool is called.
 #[must_use]
-pub fn called(step: &OrderStep) -> String {
+pub fn say_when_called(step: &OrderStep) -> String {
     let within = (!step.states.is_empty()).then(|| format!("in {}", quote_names(&step.states)));
     let opens = match step.opening {
         Opening::Never => None,

@@ -48,7 +48,7 @@ const fn resumable(event: &'static str, schema: &'static str, data: &'static str
     Kind { resumable: true, ..plain(event, schema, data) }
 }
 
-const fn followed(event: &'static str, schema: &'static str, data: &'static str) -> Kind {
+const fn follow_event(event: &'static str, schema: &'static str, data: &'static str) -> Kind {
     Kind { skips: true, ..resumable(event, schema, data) }
 }
 
@@ -66,9 +66,9 @@ const STREAMS: [Stream; 5] = [
         path: "/api/v1/intents/{intent}/tools/{tool}/stream",
         schema: "FollowEvent",
         kinds: &[
-            followed("update", "FollowUpdateEvent", "ToolAnswer"),
-            followed("progress", "FollowProgressEvent", "FollowProgress"),
-            followed("error", "FollowFailedEvent", "ErrorBody"),
+            follow_event("update", "FollowUpdateEvent", "ToolAnswer"),
+            follow_event("progress", "FollowProgressEvent", "FollowProgress"),
+            follow_event("error", "FollowFailedEvent", "ErrorBody"),
             ENDED_RESUMABLY,
         ],
     },
