@@ -41,6 +41,42 @@ pub(crate) fn copy_business(file: &Path, account: &str, copies: u64) {
     write.commit().expect("it is kept");
 }
 
+/// Copies what is known of the contract so often, each under another intent that is out of service.
+pub(crate) fn copy_contract(file: &Path, copies: u64) {
+    let connection = Connection::open(file).expect("the store's file opens");
+    let sql = "WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < ?2) \
+               INSERT INTO contracts (key, revision, lookup, status, body) \
+               SELECT printf('bench.intent_%04d', n), revision, NULL, status, \
+               json_set(body, '$.intent', printf('bench.intent_%04d', n), '$.live', NULL) \
+               FROM contracts CROSS JOIN new WHERE key = ?1";
+    let copies = i64::try_from(copies).expect("it fits");
+    connection.execute(sql, params![INTENT, copies]).expect("they are copied");
+}
+
+/// Copies the receipt of the one ranking so often, into the file that it lies in.
+pub(crate) fn copy_receipt(file: &Path, copies: u64) {
+    let connection = Connection::open(file.with_file_name("gateway-receipts/00000001.db")).expect("the segment opens");
+    let (first, last): (i64, i64) = connection
+        .query_row("SELECT MIN(number), MAX(number) FROM receipts", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .expect("there is a receipt");
+    let copies = i64::try_from(copies).expect("it fits");
+    let numbers = format!(
+        "WITH RECURSIVE new (n) AS (SELECT {last} + 1 UNION ALL SELECT n + 1 FROM new WHERE n < {last} + {copies})"
+    );
+    let sql = format!(
+        "PRAGMA synchronous = OFF; BEGIN; \
+         {numbers} INSERT INTO receipts \
+         (number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, dictionary) \
+         SELECT n, printf('rank_%024x', n), at_ms - n + {first}, 'r-' || n, intent, version, contract, outcome, body, user_mark, dictionary \
+         FROM receipts CROSS JOIN new WHERE number = {first}; \
+         {numbers} INSERT INTO receipt_parts \
+         (receipt, place, partner, request_id, intent, at_ms, shown, quoted, body, dictionary) \
+         SELECT n, place, partner, 'r-' || n, intent, at_ms - n + {first}, shown, quoted, body, dictionary \
+         FROM receipt_parts CROSS JOIN new WHERE receipt = {first}; COMMIT; PRAGMA wal_checkpoint(TRUNCATE);"
+    );
+    connection.execute_batch(&sql).expect("they are copied");
+}
+
 /// Keeps so many orders, of the business that is looked at and of its copies.
 pub(crate) async fn keep_orders(file: &Path, account: &str, copies: u64, orders: u64) {
     let store = SqlStore::open(&Location::file(file), None).await.expect("the store opens");

@@ -33,6 +33,8 @@ pub(crate) struct World {
     client: reqwest::Client,
     admin: String,
     account: String,
+    /// The receipt of the one ranking that was made.
+    ranking: String,
 }
 
 impl World {
@@ -54,27 +56,34 @@ impl World {
              [platform]\nbase_url = \"https://gateway.example\"\n[contracts]\ndir = {contracts:?}\n\
              [mail]\nmode = \"smtp\"\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\nfrom = \"no-reply@gateway.example\"\n\
              [partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"error\"\n[console]\nenabled = true\n\
-             [auth]\nsigning_key = {KEY:?}\nmaster_key = {KEY:?}\n",
-            smtp.port()
+             [auth]\nsigning_key = {KEY:?}\nmaster_key = {KEY:?}\n\
+             [[partners]]\nid = \"bench\"\nname = \"Bench\"\nurl = {:?}\n\
+             listings = [{{ intent = {INTENT:?}, service_area = [\"IN_ALL\"] }}]\n",
+            smtp.port(),
+            partner.url
         );
         std::fs::write(folder.path().join("gateway.toml"), text).expect("writable");
         let gateway = serve(folder.path());
         let admin = token(folder.path(), &["--role", "admin", "--subject", "bench"]);
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
-        let mut world = Self { folder, smtp, partner, gateway, client, admin, account: String::new() };
+        let mut world =
+            Self { folder, smtp, partner, gateway, client, admin, account: String::new(), ranking: String::new() };
         world.open_business().await;
+        world.ranking = world.search().await;
         world
     }
 
     /// The same on a store in which much is kept.
-    pub(crate) async fn filled(self, orders: u64, partners: u64) -> Self {
-        let Self { folder, smtp, partner, gateway, client, admin, account } = self;
+    pub(crate) async fn filled(self, orders: u64, partners: u64, contracts: u64) -> Self {
+        let Self { folder, smtp, partner, gateway, client, admin, account, ranking } = self;
         gateway.stop().expect("it stops");
         let file = folder.path().join("state/gateway.db");
         fill::copy_business(&file, &account, partners);
+        fill::copy_contract(&file, contracts);
+        fill::copy_receipt(&file, orders);
         fill::keep_orders(&file, &account, partners, orders).await;
         let gateway = serve(folder.path());
-        Self { folder, smtp, partner, gateway, client, admin, account }
+        Self { folder, smtp, partner, gateway, client, admin, account, ranking }
     }
 
     /// Signs a person of the team and the business in, and says what each looks at.
@@ -106,6 +115,7 @@ impl World {
             format!("/console/orders/{order}"),
             "/console/rankings".to_owned(),
             format!("/console/rankings?intent={INTENT}"),
+            format!("/console/rankings/{}", self.ranking),
             "/console/ledger".to_owned(),
             "/console/playground".to_owned(),
             "/console/approvals".to_owned(),
@@ -140,6 +150,25 @@ impl World {
         self.gateway.stop().expect("it stops");
         self.partner.stop().expect("it stops");
         self.smtp.stop().expect("it stops");
+    }
+
+    /// Makes the one ranking; its receipt, once that is kept.
+    async fn search(&self) -> String {
+        let request = std::fs::read_to_string(root().join("plugins").join(PACKAGE).join("samples/request.json"));
+        let request: Value = serde_json::from_str(&request.expect("readable")).expect("JSON");
+        let token = token(self.folder.path(), &["--role", "orchestrator", "--subject", "bench"]);
+        let found = self.api("POST", &format!("/api/v1/intents/{INTENT}/search"), &token, Some(request)).await;
+        assert!(found["options"].as_array().is_some_and(|options| !options.is_empty()), "{found}");
+        let rankings = format!("/api/v1/admin/intents/{INTENT}/rankings");
+        let deadline = Instant::now() + SOON;
+        loop {
+            let kept = self.api("GET", &rankings, &self.admin, None).await;
+            if let Some(receipt) = kept["rankings"][0]["receipt"].as_str() {
+                return receipt.to_owned();
+            }
+            assert!(Instant::now() < deadline, "the receipt is never kept");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     async fn open_business(&mut self) {
