@@ -75,7 +75,7 @@ pub(crate) fn count(program: &Path, work: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     step("A copy of the gateway that counts its branches");
     let (copy, begin) = (work.join("counting"), work.join("counts"));
-    let mut instrument = bolt(&work.join("instrument.log"));
+    let mut instrument = prepare_bolt(&work.join("instrument.log"));
     instrument.arg(program).arg("-o").arg(&copy).arg("-instrument").arg("--instrumentation-file-append-pid");
     instrument.arg(format!("-instrumentation-file={}", begin.display()));
     instrument.arg(format!("--runtime-instrumentation-lib={RUNTIME}"));
@@ -105,7 +105,7 @@ pub(crate) fn lay_out(program: &Path, counts: &Path, out: &Path) -> anyhow::Resu
     tools::install_bolt()?;
     step("Laying the code out");
     let log = out.with_extension("layout.log");
-    let mut layout = bolt(&log);
+    let mut layout = prepare_bolt(&log);
     layout.arg(program).arg("-o").arg(out).arg("-data").arg(counts);
     layout.args(["-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold"]);
     layout.args(["-split-eh", "-icf=1", "--use-gnu-stack"]);
@@ -116,7 +116,7 @@ pub(crate) fn lay_out(program: &Path, counts: &Path, out: &Path) -> anyhow::Resu
     Ok(())
 }
 
-fn bolt(log: &Path) -> Command {
+fn prepare_bolt(log: &Path) -> Command {
     let mut command = Command::new(BOLT);
     command.arg(format!("--log-file={}", log.display())).arg(format!("--skip-funcs={LEFT_ALONE}"));
     command
@@ -146,7 +146,7 @@ fn start(program: &Path, folder: &Path, partners: &[DemoPartner]) -> anyhow::Res
 fn serve(gateway: &Gateway, folder: &Path) -> anyhow::Result<()> {
     let (is_over, searches, first_failure) = (AtomicBool::new(false), AtomicUsize::new(0), std::sync::Mutex::new(None));
     let requests = INTENTS
-        .map(|(intent, package)| Ok((intent, request(intent, package)?)))
+        .map(|(intent, package)| Ok((intent, read_request(intent, package)?)))
         .into_iter()
         .collect::<anyhow::Result<Vec<(&str, Value)>>>()?;
     std::thread::scope(|scope| {
@@ -176,7 +176,7 @@ fn serve(gateway: &Gateway, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn request(intent: &str, package: &str) -> anyhow::Result<Value> {
+fn read_request(intent: &str, package: &str) -> anyhow::Result<Value> {
     if intent == AC_SERVICE {
         return Ok(demo::request());
     }

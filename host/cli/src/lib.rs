@@ -162,7 +162,7 @@ fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError>
 }
 
 fn print_schema() -> ExitCode {
-    let schema = intent_gateway_config::schema().context("the defaults cannot be written").map_err(fail);
+    let schema = intent_gateway_config::make_schema().context("the defaults cannot be written").map_err(fail);
     exit_code(schema.and_then(|schema| outcome::print_json(&schema)).map(|()| Verdict::Clean))
 }
 

@@ -70,7 +70,7 @@ fn replace_below<T: Clone>(own: &mut BTreeMap<String, T>, other: &BTreeMap<Strin
 ///
 /// # Errors
 /// Where a value cannot be written, which is a defect.
-pub fn differences(before: &Config, after: &Config) -> Result<Vec<Difference>, toml::ser::Error> {
+pub fn find_differences(before: &Config, after: &Config) -> Result<Vec<Difference>, toml::ser::Error> {
     let [before, after] = [Flat::of(before)?, Flat::of(after)?];
     let mut found = BTreeMap::new();
     for name in before.values.keys().chain(after.values.keys()).collect::<BTreeSet<_>>() {
@@ -131,9 +131,9 @@ impl Flat {
                 return;
             }
             let entry = match path {
-                [list, place, ..] if list == "partners" => entry(list, place, &partners),
+                [list, place, ..] if list == "partners" => name_entry(list, place, &partners),
                 [section, list, place, ..] if section == "auth" && list == "issuers" => {
-                    entry("auth.issuers", place, &issuers)
+                    name_entry("auth.issuers", place, &issuers)
                 }
                 _ => None,
             };
@@ -161,7 +161,7 @@ impl Flat {
 }
 
 /// The name of an entry of a list, and its place as text.
-fn entry<'a>(list: &str, place: &'a str, names: &[String]) -> Option<(String, &'a str)> {
+fn name_entry<'a>(list: &str, place: &'a str, names: &[String]) -> Option<(String, &'a str)> {
     let name = names.get(place.parse::<usize>().ok()?)?;
     Some((format!("{list}.{name}"), place))
 }
@@ -192,7 +192,7 @@ mod tests {
 
     fn told(before: &Config, after: &Config) -> Vec<String> {
         let line = |Difference { setting, before, after }| format!("{setting}: {before} -> {after}");
-        differences(before, after).expect("told").into_iter().map(line).collect()
+        find_differences(before, after).expect("told").into_iter().map(line).collect()
     }
 
     #[test]

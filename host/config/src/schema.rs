@@ -57,7 +57,7 @@ const TOP_LEVEL: [(&str, Describe); 22] = [
 ///
 /// # Errors
 /// Where the defaults cannot be written, which is a defect.
-pub fn schema() -> Result<Value, toml::ser::Error> {
+pub fn make_schema() -> Result<Value, toml::ser::Error> {
     let mut settings = SchemaSettings::draft07();
     // Each section is written out where it is, since what a key means is told of that place.
     settings.inline_subschemas = true;
@@ -76,7 +76,7 @@ pub fn schema() -> Result<Value, toml::ser::Error> {
         add_file(&mut schema, secret.path);
     }
     let defaults = serde_json::to_value(table(&Config::default())?).unwrap_or_default();
-    for (key, meaning) in meanings() {
+    for (key, meaning) in read_meanings() {
         let path: Vec<&str> = key.split('.').collect();
         let Some(property) = find(&mut schema, &path) else { continue };
         property.insert("description".to_owned(), meaning.into());
@@ -90,7 +90,7 @@ pub fn schema() -> Result<Value, toml::ser::Error> {
 }
 
 /// What each key means, as the documentation says: its unit, and the rest.
-fn meanings() -> BTreeMap<&'static str, String> {
+fn read_meanings() -> BTreeMap<&'static str, String> {
     let rows = DOCS.split("\n## Keys\n").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
     let rows = rows.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
     rows.filter_map(|row| {
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn every_key_is_there_with_what_it_means_and_its_default() {
-        let mut schema = schema().expect("written");
-        let meanings = meanings();
+        let mut schema = make_schema().expect("written");
+        let meanings = read_meanings();
         for key in crate::tests::every_key() {
             let path: Vec<&str> = key.split('.').collect();
             let property = find(&mut schema, &path).unwrap_or_else(|| panic!("{key} is not in the schema"));
@@ -217,7 +217,7 @@ mod tests {
     fn it_has_the_keys_that_are_read_and_no_others() {
         let names: Vec<&str> = TOP_LEVEL.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, crate::load::TOP_LEVEL);
-        let schema = schema().expect("written");
+        let schema = make_schema().expect("written");
         for (name, section) in schema["properties"].as_object().expect("an object") {
             if section["type"] == "object" {
                 assert_eq!(section["additionalProperties"], false, "{name} takes whatever is given");
@@ -228,7 +228,7 @@ mod tests {
     /// What ships is what the schema says, and what is wrong is not.
     #[test]
     fn configurations_that_ship_keep_to_it() {
-        let schema = jsonschema::validator_for(&schema().expect("written")).expect("a schema");
+        let schema = jsonschema::validator_for(&make_schema().expect("written")).expect("a schema");
         let value = |text: &str| serde_json::to_value(text.parse::<toml::Table>().expect("TOML")).expect("JSON");
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         for file in [

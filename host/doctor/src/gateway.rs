@@ -45,13 +45,13 @@ pub(crate) async fn ask(order: Order<'_>) -> Vec<Finding> {
         found.extend(warnings.iter().map(warn));
     }
     if found.is_empty() {
-        let message = format!("{base} is {}; {} live", ready.status, count(ready.live_intents));
+        let message = format!("{base} is {}; {} live", ready.status, count_intents(ready.live_intents));
         found.push(Finding::ok(Area::Gateway, message));
     }
     found
 }
 
-fn count(intents: usize) -> String {
+fn count_intents(intents: usize) -> String {
     if intents == 1 { "1 intent is".to_owned() } else { format!("{intents} intents are") }
 }
 

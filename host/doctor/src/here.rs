@@ -13,7 +13,7 @@ use crate::finding::{Area, Code, Finding};
 const MIB: u64 = 1024 * 1024;
 
 /// What the file, the environment and the flags say, and whether a gateway may be served so.
-pub(crate) fn configuration(config: &Config) -> Vec<Finding> {
+pub(crate) fn check_configuration(config: &Config) -> Vec<Finding> {
     let mut found: Vec<Finding> = config
         .secret_files
         .warnings
@@ -30,7 +30,7 @@ pub(crate) fn configuration(config: &Config) -> Vec<Finding> {
 }
 
 /// The gateway's own keys.
-pub(crate) fn keys(config: &Config) -> Vec<Finding> {
+pub(crate) fn check_keys(config: &Config) -> Vec<Finding> {
     match list_keys(config) {
         Err(KeyError::Missing(path)) => {
             let why = format!("{} is not there: a gateway makes it when it first starts", path.display());
@@ -52,7 +52,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Finding> {
 }
 
 /// The places that a gateway writes to.
-pub(crate) fn places(config: &Config) -> Vec<Finding> {
+pub(crate) fn check_places(config: &Config) -> Vec<Finding> {
     let state = &config.state_dir;
     let Ok(folder) = std::fs::metadata(state) else {
         let why = format!("the state folder {} is not there: a gateway makes it when it first starts", state.display());
@@ -72,7 +72,7 @@ pub(crate) fn places(config: &Config) -> Vec<Finding> {
 }
 
 /// The room on the disks, against what a gateway sheds at.
-pub(crate) fn disks(config: &Config) -> Vec<Finding> {
+pub(crate) fn check_disks(config: &Config) -> Vec<Finding> {
     let database = config.store.location(&config.state_dir).ok().and_then(|at| at.folder().map(Path::to_owned));
     let mut folders = vec![("state", config.state_dir.clone())];
     folders.extend(database.filter(|folder| *folder != config.state_dir).map(|folder| ("store", folder)));
@@ -80,7 +80,7 @@ pub(crate) fn disks(config: &Config) -> Vec<Finding> {
         // What is not there yet will be on the disk of the nearest folder that is.
         let there = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
         match rustix::fs::statvfs(there) {
-            Ok(disk) => judge(config, place, &folder, disk.f_bavail.saturating_mul(disk.f_frsize)),
+            Ok(disk) => judge_room(config, place, &folder, disk.f_bavail.saturating_mul(disk.f_frsize)),
             Err(error) => {
                 Finding::of(Area::Disk, Code::DiskUnknown, format!("{}: {}", folder.display(), chain(&error)))
                     .about(place)
@@ -90,9 +90,9 @@ pub(crate) fn disks(config: &Config) -> Vec<Finding> {
     folders.into_iter().map(look).collect()
 }
 
-fn judge(config: &Config, place: &str, folder: &Path, free: u64) -> Finding {
+fn judge_room(config: &Config, place: &str, folder: &Path, free: u64) -> Finding {
     let message = format!("{} MiB are free at {}", free / MIB, folder.display());
-    match config.evidence.thresholds().judge(Shed::Nothing, free) {
+    match config.evidence.thresholds().judge_room(Shed::Nothing, free) {
         Shed::Nothing => Finding::ok(Area::Disk, message),
         Shed::Receipts => Finding::of(Area::Disk, Code::DiskLow, message),
         Shed::ReceiptsAndFindings => Finding::of(Area::Disk, Code::DiskFull, message),
@@ -113,7 +113,7 @@ mod tests {
     fn room_is_judged_by_what_a_gateway_sheds_at() {
         let config = config(Path::new("/state"));
         let thresholds = config.evidence.thresholds();
-        let found = |free| judge(&config, "state", Path::new("/state"), free);
+        let found = |free| judge_room(&config, "state", Path::new("/state"), free);
         assert_eq!(found(u64::MAX).state, State::Ok);
         assert_eq!(found(thresholds.receipts - 1).code, Some("DISK_LOW"));
         let full = found(thresholds.findings - 1);
@@ -124,11 +124,11 @@ mod tests {
     fn a_gateway_that_never_started_is_no_fault() {
         let folder = tempfile::tempdir().expect("a folder");
         let config = config(&folder.path().join("state"));
-        for found in [keys(&config), places(&config)] {
+        for found in [check_keys(&config), check_places(&config)] {
             assert_eq!(found.len(), 1, "{found:?}");
             assert_eq!(found[0].state, State::Skipped, "{found:?}");
         }
-        assert_eq!(disks(&config)[0].state, State::Ok, "the disk is that of the folder above");
+        assert_eq!(check_disks(&config)[0].state, State::Ok, "the disk is that of the folder above");
         assert!(!config.state_dir.exists(), "nothing was made");
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
         std::fs::write(&state, "").expect("written");
-        let found = places(&config(&state));
+        let found = check_places(&config(&state));
         assert_eq!(found[0].code, Some("NOT_WRITABLE"), "{found:?}");
         assert!(found[0].message.contains(&state.display().to_string()), "{found:?}");
     }

@@ -48,21 +48,21 @@ pub async fn examine(order: Order<'_>, tell: &(dyn Fn(Area) + Sync)) -> Vec<Find
     for area in Area::ALL {
         tell(area);
         found.extend(match area {
-            Area::Configuration => here::configuration(config),
-            Area::Keys => here::keys(config),
-            Area::Places => here::places(config),
-            Area::Disk => here::disks(config),
+            Area::Configuration => here::check_configuration(config),
+            Area::Keys => here::check_keys(config),
+            Area::Places => here::check_places(config),
+            Area::Disk => here::check_disks(config),
             Area::Store => {
                 let findings;
                 (store, findings) = store::open(order, find_vault(config).as_ref()).await;
                 findings
             }
-            Area::Clock => store::clock(order, store.as_deref()).await,
-            Area::Contracts => store::contracts(order, store.as_deref()).await,
-            Area::Partners => outside::partners(order, store.as_deref()).await,
-            Area::Issuers => outside::issuers(order).await,
-            Area::Registry => outside::sources(order).await,
-            Area::Mail => outside::mail(order).await,
+            Area::Clock => store::check_clock(order, store.as_deref()).await,
+            Area::Contracts => store::check_contracts(order, store.as_deref()).await,
+            Area::Partners => outside::ask_partners(order, store.as_deref()).await,
+            Area::Issuers => outside::ask_issuers(order).await,
+            Area::Registry => outside::ask_sources(order).await,
+            Area::Mail => outside::ask_mail_server(order).await,
             Area::Gateway => gateway::ask(order).await,
         });
     }

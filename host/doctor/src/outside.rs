@@ -41,12 +41,12 @@ struct Asked {
 }
 
 /// The partners of the configuration and those that are live in the store.
-pub(crate) async fn partners(order: Order<'_>, store: Option<&SqlStore>) -> Vec<Finding> {
+pub(crate) async fn ask_partners(order: Order<'_>, store: Option<&SqlStore>) -> Vec<Finding> {
     let mut asked: Vec<Asked> = order.config.partners.iter().cloned().map(Partner::from).map(Asked::from).collect();
     let mut found = Vec::new();
     let mut unasked = 0;
     if let Some(store) = store {
-        match within(order.wait, connections(store)).await {
+        match within(order.wait, read_connections(store)).await {
             Ok(Ok(connections)) => {
                 found.extend(connections.iter().filter_map(tell_out));
                 let live = connections.into_iter().filter(|one| one.state == ConnectionState::Live);
@@ -87,7 +87,7 @@ impl From<Partner> for Asked {
     }
 }
 
-async fn connections(store: &SqlStore) -> Result<Vec<Connection>, StoreError> {
+async fn read_connections(store: &SqlStore) -> Result<Vec<Connection>, StoreError> {
     Ok(all::<Connection>(store, None).await?.into_iter().map(|kept| kept.value).collect())
 }
 
@@ -175,7 +175,7 @@ async fn resolve(order: Order<'_>, area: Area, url: &str) -> Option<Finding> {
 }
 
 /// Whoever's tokens are accepted besides the gateway's own: whether their keys can be fetched.
-pub(crate) async fn issuers(order: Order<'_>) -> Vec<Finding> {
+pub(crate) async fn ask_issuers(order: Order<'_>) -> Vec<Finding> {
     let issuers = &order.config.auth.issuers;
     if issuers.is_empty() {
         return vec![Finding::skipped(Area::Issuers, "the gateway accepts its own tokens alone")];
@@ -205,7 +205,7 @@ fn count_keys(answer: &serde_json::Value) -> Option<usize> {
 }
 
 /// The registries and layouts that new contracts come from.
-pub(crate) async fn sources(order: Order<'_>) -> Vec<Finding> {
+pub(crate) async fn ask_sources(order: Order<'_>) -> Vec<Finding> {
     let sources = match order.config.contracts.sources() {
         Ok(sources) if sources.is_empty() => {
             return vec![Finding::skipped(Area::Registry, "no source of contracts is followed")];
@@ -244,7 +244,7 @@ async fn look_at_source(source: &Source) -> Result<String, String> {
 }
 
 /// The mail server. It is greeted and, where a user is configured, signed in at; no mail is sent.
-pub(crate) async fn mail(order: Order<'_>) -> Vec<Finding> {
+pub(crate) async fn ask_mail_server(order: Order<'_>) -> Vec<Finding> {
     let mail = &order.config.mail;
     vec![match mail.mode {
         MailMode::Outbox => Finding::of(Area::Mail, Code::MailToFile, "mails are written to a file"),

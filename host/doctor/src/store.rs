@@ -36,7 +36,7 @@ pub(crate) async fn open(order: Order<'_>, vault: Option<&Vault>) -> (Option<Arc
     };
     match within(order.wait, SqlStore::versions(&location)).await {
         Err(late) => return unusable(format!("{location}: {late}")),
-        Ok(Err(error @ OpenError::Absent(_))) => return (None, vec![absent(order, &location, &error)]),
+        Ok(Err(error @ OpenError::Absent(_))) => return (None, vec![tell_absent(order, &location, &error)]),
         Ok(Err(error)) => return unusable(format!("{location}: {}", chain(&error))),
         Ok(Ok(TableVersions { found, known })) if found < known => {
             let message = format!("{location}: its tables are of version {found}, and this program's of {known}");
@@ -59,7 +59,7 @@ pub(crate) async fn open(order: Order<'_>, vault: Option<&Vault>) -> (Option<Arc
 }
 
 /// Before the first start there is none; after it, its absence is a loss.
-fn absent(order: Order<'_>, location: &Location, error: &OpenError) -> Finding {
+fn tell_absent(order: Order<'_>, location: &Location, error: &OpenError) -> Finding {
     match look_outside(order.config) {
         Ok(outside) if outside.marker.is_none() && outside.configured.is_none() => {
             Finding::skipped(Area::Store, format!("{location} is not there: a gateway makes it when it first starts"))
@@ -78,7 +78,7 @@ async fn try_write(store: &SqlStore) -> Result<u64, StoreError> {
 }
 
 /// This machine's clock against the database server's.
-pub(crate) async fn clock(order: Order<'_>, store: Option<&SqlStore>) -> Vec<Finding> {
+pub(crate) async fn check_clock(order: Order<'_>, store: Option<&SqlStore>) -> Vec<Finding> {
     let Some(store) = store else {
         return vec![Finding::skipped(Area::Clock, "there is no other clock to compare this machine's with")];
     };
@@ -102,7 +102,7 @@ fn judge_clock(own_ms: u64, store_ms: u64) -> Finding {
 }
 
 /// The folder of contracts, what serves, and what a gateway that lives could not make ready.
-pub(crate) async fn contracts(order: Order<'_>, store: Option<&SqlStore>) -> Vec<Finding> {
+pub(crate) async fn check_contracts(order: Order<'_>, store: Option<&SqlStore>) -> Vec<Finding> {
     let folder = order.config.contracts.dir.as_deref();
     let mut found: Vec<Finding> = folder.and_then(look_at_folder).into_iter().collect();
     let Some(store) = store else {

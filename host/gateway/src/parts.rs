@@ -52,7 +52,7 @@ use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::readiness::ReadinessWatch;
-use crate::reload::configured_partners;
+use crate::reload::read_configured_partners;
 use crate::signals::Drain;
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
@@ -110,7 +110,7 @@ pub(crate) fn parts(
     let partners = PartnerClient::of_fleet(&config.partner_client, fleet.clone());
     let partners = Arc::new(partners.context("partner calls could not be set up")?);
     let peer_clocks = partners.clocks();
-    let configured = configured_partners(config);
+    let configured = read_configured_partners(config);
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
     let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), Arc::new(BootClock), signing_keys));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use intent_gateway_cli::ReadConfig;
-use intent_gateway_config::{Config, Difference, MissingKey, PartnerEntry, SigningKeys, differences, settings};
+use intent_gateway_config::{Config, Difference, MissingKey, PartnerEntry, SigningKeys, find_differences, settings};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
@@ -23,7 +23,7 @@ use crate::issuer_keys;
 use crate::telemetry::LogLevel;
 
 /// The partners of a configuration, as requests are routed to them.
-pub(crate) fn configured_partners(config: &Config) -> Vec<Arc<Partner>> {
+pub(crate) fn read_configured_partners(config: &Config) -> Vec<Arc<Partner>> {
     config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect()
 }
 
@@ -63,7 +63,7 @@ impl Reload {
         let read = (self.read)().context("the configuration cannot be used")?;
         read.secret_files.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         let next = self.config.reload(&read);
-        let (taken, left) = (differences(&self.config, &next)?, differences(&next, &read)?);
+        let (taken, left) = (find_differences(&self.config, &next)?, find_differences(&next, &read)?);
         self.apply(&next).await?;
         self.config = next;
         for Difference { setting, before, after } in &taken {
@@ -91,7 +91,7 @@ impl Reload {
         rates.replace(next.server.rates(&next.quotas));
         intake.reports.replace(next.quotas.reports_per_minute);
         report_keys.replace_configured(next.partners.iter().filter_map(PartnerEntry::signing_key));
-        partners.replace_configured(configured_partners(next));
+        partners.replace_configured(read_configured_partners(next));
         told.store(Arc::new(shown));
         report_keys
             .refresh()
