@@ -92,7 +92,7 @@ pub(crate) fn check_disks(config: &Config) -> Vec<Finding> {
 
 fn judge_room(config: &Config, place: &str, folder: &Path, free: u64) -> Finding {
     let message = format!("{} MiB are free at {}", free / MIB, folder.display());
-    match config.evidence.thresholds().judge_room(Shed::Nothing, free) {
+    match config.evidence.thresholds().judge(Shed::Nothing, free) {
         Shed::Nothing => Finding::ok(Area::Disk, message),
         Shed::Receipts => Finding::of(Area::Disk, Code::DiskLow, message),
         Shed::ReceiptsAndFindings => Finding::of(Area::Disk, Code::DiskFull, message),
