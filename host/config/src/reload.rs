@@ -203,7 +203,7 @@ mod tests {
             partner("b", "b.example", "one"),
             partner("gone", "c.example", "one"),
         ));
-        // The order is another one, which is no difference.
+        // Partners in another order are no difference.
         let after = load(&format!(
             "[log]\nlevel = \"debug\"\n{}{}{}",
             partner("new", "n.example", "one"),

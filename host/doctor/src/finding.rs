@@ -65,7 +65,7 @@ impl Area {
 pub enum State {
     /// In order.
     Ok,
-    /// Not looked at, for a reason that is no fault.
+    /// Not looked at: there is nothing to look at, or it was not wanted.
     Skipped,
     /// A gateway serves so; somebody should look at it.
     Warning,

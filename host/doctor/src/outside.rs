@@ -154,12 +154,8 @@ impl Contracts for NoContracts {
 /// Whether the name in an address leads anywhere; what is found where it does not.
 async fn resolve(order: Order<'_>, area: Area, url: &str) -> Option<Finding> {
     // An address that is none is told by whoever uses it.
-    let host = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
+    let uri: http::Uri = url.parse().ok()?;
+    let name = uri.host()?;
     if name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok() {
         return None;
     }

@@ -78,26 +78,31 @@ impl Reload {
 
     /// Puts a configuration in force. What may fail comes first.
     async fn apply(&self, next: &Config) -> anyhow::Result<()> {
-        let Reloadable { level, partners, report_keys, issuers, tokens, rates, intake, settings: told, clock } =
-            &self.parts;
+        let Reloadable { level, issuers, tokens, rates, intake, settings: told, clock, .. } = &self.parts;
         let shown = settings(next)?;
         let keys = SigningKeys::of(next, MissingKey::Refuse)?;
-        // Without the store neither the partners nor their keys can be put together; both are checked before either is in force.
-        report_keys.refresh().await.context("the signing keys cannot be read")?;
-        partners.refresh().await.context("the partners cannot be read")?;
+        // Without the store neither the partners nor their keys can be put together.
+        if let Err(error) = self.route(next).await {
+            // Those of before count again; what cannot be read now is read when the store is there.
+            let _ = self.route(&self.config).await;
+            return Err(error);
+        }
         level.set(&next.log.level)?;
         issuer_keys::replace(issuers, next, clock)?;
         keys.replace_in(tokens)?;
         rates.replace(next.server.rates(&next.quotas));
         intake.reports.replace(next.quotas.reports_per_minute);
-        report_keys.replace_configured(next.partners.iter().filter_map(PartnerEntry::signing_key));
-        partners.replace_configured(read_configured_partners(next));
         told.store(Arc::new(shown));
-        report_keys
-            .refresh()
-            .await
-            .context("the signing keys cannot be read: they are in force with the next SIGHUP")?;
-        partners.refresh().await.context("the partners cannot be read: they are in force with the next SIGHUP")?;
+        Ok(())
+    }
+
+    /// Routes to the partners of a configuration, and takes reports under their keys.
+    async fn route(&self, config: &Config) -> anyhow::Result<()> {
+        let Reloadable { partners, report_keys, .. } = &self.parts;
+        report_keys.replace_configured(config.partners.iter().filter_map(PartnerEntry::signing_key));
+        partners.replace_configured(read_configured_partners(config));
+        report_keys.refresh().await.context("the signing keys cannot be read")?;
+        partners.refresh().await.context("the partners cannot be read")?;
         Ok(())
     }
 }
