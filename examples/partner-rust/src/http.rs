@@ -11,7 +11,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    StreamableHttpServerConfig, StreamableHttpService,
+    session::{SessionManager, local::LocalSessionManager},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -72,12 +73,29 @@ impl Token {
     }
 }
 
-/// The partner's routes. `stop` ends open sessions and streams.
+/// The sessions that clients have opened.
+#[derive(Clone, Default)]
+pub(crate) struct Sessions(Arc<LocalSessionManager>);
+
+impl Sessions {
+    /// Ends those that are open: rmcp takes one that is dropped for a fault.
+    async fn close(&self) {
+        let open: Vec<_> = self.0.sessions.read().await.keys().cloned().collect();
+        for session in open {
+            if let Err(error) = self.0.close_session(&session).await {
+                tracing::debug!(%error, "a session had ended already");
+            }
+        }
+    }
+}
+
+/// The partner's routes. `stop` ends open streams.
 pub(crate) fn router(
     server: PartnerServer,
     mode: Mode,
     token: Option<Token>,
     address: SocketAddr,
+    sessions: &Sessions,
     stop: CancellationToken,
 ) -> Router {
     let mut config = StreamableHttpServerConfig::default()
@@ -90,36 +108,42 @@ pub(crate) fn router(
         // public name it is the reverse proxy's job.
         config = config.disable_allowed_hosts();
     }
-    let sessions = Arc::new(LocalSessionManager::default());
-    let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
-    let router = Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(sessions, cap_sessions));
+    let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions.0.clone(), config);
+    let router = Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(sessions.clone(), cap_sessions));
     match token {
         Some(token) => router.layer(from_fn_with_state(token, guard)),
         None => router,
     }
 }
 
-/// Serves until `stop` is cancelled, then lets open answers finish for [`SHUTDOWN_GRACE`].
-pub(crate) async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> std::io::Result<()> {
+/// Serves until `stop` is cancelled, then lets open answers finish for [`SHUTDOWN_GRACE`] and ends the sessions.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    sessions: Sessions,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
     let stopped = stop.clone();
     let drained = axum::serve(listener, router).with_graceful_shutdown(async move { stopped.cancelled().await });
     let overdue = async {
         stop.cancelled().await;
         tokio::time::sleep(SHUTDOWN_GRACE).await;
     };
-    tokio::select! {
+    let served = tokio::select! {
         result = drained => result,
         () = overdue => {
             tracing::warn!("some answers were still open at the end of the grace period");
             Ok(())
         }
-    }
+    };
+    sessions.close().await;
+    served
 }
 
 /// Refuses a request that would open one session too many.
-async fn cap_sessions(State(manager): State<Arc<LocalSessionManager>>, request: Request, next: Next) -> Response {
+async fn cap_sessions(State(sessions): State<Sessions>, request: Request, next: Next) -> Response {
     let opens_none = request.headers().contains_key(SESSION_HEADER);
-    if opens_none || manager.sessions.read().await.len() < MAX_SESSIONS {
+    if opens_none || sessions.0.sessions.read().await.len() < MAX_SESSIONS {
         next.run(request).await
     } else {
         StatusCode::SERVICE_UNAVAILABLE.into_response()

@@ -30,7 +30,7 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     catalogue::Catalogue,
     desk::Desk,
-    http::{Mode, Token},
+    http::{Mode, Sessions, Token},
     server::PartnerServer,
 };
 
@@ -94,9 +94,10 @@ async fn main() -> anyhow::Result<()> {
     // Signals are caught before the ready line: who has read it may send one at once.
     tokio::spawn(cancel_on_signal(stop.clone(), signal(SignalKind::terminate())?));
     let token = options.token.map(Token::from);
-    let router = http::router(server, mode, token, address, stop.clone());
+    let sessions = Sessions::default();
+    let router = http::router(server, mode, token, address, &sessions, stop.clone());
     writeln!(std::io::stdout(), "listening on http://{address}/mcp")?;
-    http::serve(listener, router, stop).await?;
+    http::serve(listener, router, sessions, stop).await?;
     Ok(())
 }
 
