@@ -2,7 +2,8 @@
 //! disk.
 //!
 //! A secret may be there in disguise, so it is looked for as it is, in hexadecimal and in Base64, the last also as a part
-//! of something longer. What is encrypted, compressed or escaped otherwise is not found.
+//! of something longer. A short number, such as a code by mail, is looked for where it stands by itself: any longer number
+//! may hold it by chance. What is encrypted, compressed or escaped otherwise is not found.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use memchr::memmem::Finder;
 
 /// Shortest value that is looked for, bytes: a shorter one is found anywhere by chance.
 const VALUE_MIN_BYTES: usize = 6;
+/// A number shorter than this is met by chance: in times, in longer numbers, in the Base64 of either.
+const NUMBER_MIN_BYTES: usize = 12;
 /// Files that are read at most; more is a mistake in what was asked for.
 const FILES_MAX: usize = 100_000;
 
@@ -54,8 +57,7 @@ pub fn assert_absent(places: &[&Path], except: &[&Path], known: &[(&str, &str)])
 #[must_use]
 pub fn find(places: &[&Path], except: &[&Path], known: &[(&str, &str)]) -> Vec<Leak> {
     assert!(!known.is_empty(), "no secret is given to look for");
-    let disguises: Vec<(&str, Vec<(&'static str, Finder<'static>)>)> =
-        known.iter().map(|(name, value)| (*name, disguises(name, value))).collect();
+    let known: Vec<(&str, Vec<Disguise>)> = known.iter().map(|(name, value)| (*name, disguises(name, value))).collect();
     let mut files = Vec::new();
     for place in places {
         collect(place, except, &mut files);
@@ -69,10 +71,10 @@ pub fn find(places: &[&Path], except: &[&Path], known: &[(&str, &str)]) -> Vec<L
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => panic!("{} cannot be read: {error}", file.display()),
         };
-        for (name, forms) in &disguises {
-            for (form, finder) in forms {
-                if let Some(offset) = finder.find(&bytes) {
-                    leaks.push(Leak { name: (*name).to_owned(), form, file: file.clone(), offset });
+        for (name, forms) in &known {
+            for form in forms {
+                if let Some(offset) = form.find(&bytes) {
+                    leaks.push(Leak { name: (*name).to_owned(), form: form.name, file: file.clone(), offset });
                 }
             }
         }
@@ -96,12 +98,31 @@ fn collect(place: &Path, except: &[&Path], files: &mut Vec<PathBuf>) {
     }
 }
 
-fn disguises(name: &str, value: &str) -> Vec<(&'static str, Finder<'static>)> {
+/// A way in which a secret may be written.
+struct Disguise {
+    name: &'static str,
+    finder: Finder<'static>,
+    /// Whether a byte beside it may belong to it, so that it is something longer.
+    belongs: fn(u8) -> bool,
+}
+
+impl Disguise {
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let length = self.finder.needle().len();
+        let is_apart = |beside: Option<&u8>| beside.is_none_or(|byte| !(self.belongs)(*byte));
+        self.finder.find_iter(bytes).find(|&start| {
+            is_apart(start.checked_sub(1).and_then(|before| bytes.get(before))) && is_apart(bytes.get(start + length))
+        })
+    }
+}
+
+fn disguises(name: &str, value: &str) -> Vec<Disguise> {
     assert!(value.len() >= VALUE_MIN_BYTES, "`{name}` is shorter than {VALUE_MIN_BYTES} bytes");
+    let is_short_number = value.len() < NUMBER_MIN_BYTES && value.bytes().all(|byte| byte.is_ascii_digit());
     let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
     let mut forms = vec![("plain", value.to_owned()), ("hex", hex.to_uppercase()), ("hex", hex)];
     // Inside something longer, the secret starts at one of three places of a group of three bytes.
-    for before in 0..3 {
+    for before in 0..if is_short_number { 1 } else { 3 } {
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(value.as_bytes());
         // Characters that hold bits of what stands before or after the secret differ from case to case.
@@ -113,7 +134,17 @@ fn disguises(name: &str, value: &str) -> Vec<(&'static str, Finder<'static>)> {
     }
     forms.sort();
     forms.dedup();
-    forms.into_iter().map(|(form, text)| (form, Finder::new(&text).into_owned())).collect()
+    let disguise = |(name, text): (&'static str, String)| {
+        let belongs: fn(u8) -> bool = match name {
+            _ if !is_short_number => |_| false,
+            // A fraction of a second is a number, too.
+            "plain" => |byte| byte.is_ascii_digit() || byte == b'.',
+            "hex" => |byte| byte.is_ascii_hexdigit(),
+            _ => |byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte),
+        };
+        Disguise { name, finder: Finder::new(&text).into_owned(), belongs }
+    };
+    forms.into_iter().map(disguise).collect()
 }
 
 #[cfg(test)]
@@ -123,10 +154,14 @@ mod tests {
     const SECRET: &str = "s3cr3t?>~";
 
     fn forms_in(content: &[u8]) -> Vec<&'static str> {
+        forms_of(SECRET, content)
+    }
+
+    fn forms_of(secret: &str, content: &[u8]) -> Vec<&'static str> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("deep")).unwrap();
         std::fs::write(folder.path().join("deep/file.wal"), content).unwrap();
-        find(&[folder.path()], &[], &[("the key", SECRET)]).into_iter().map(|leak| leak.form).collect()
+        find(&[folder.path()], &[], &[("the key", secret)]).into_iter().map(|leak| leak.form).collect()
     }
 
     #[test]
@@ -142,6 +177,26 @@ mod tests {
                 assert_eq!(forms_in(URL_SAFE_NO_PAD.encode(&text).as_bytes()), ["Base64"], "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_short_number_is_found_where_it_stands_by_itself() {
+        for content in ["code 626567", "\"626567\"", "code=626567Z", "x626567", "626567\n1626567"] {
+            assert_eq!(forms_of("626567", content.as_bytes()), ["plain"], "{content}");
+        }
+        assert_eq!(forms_of("626567", b"1626567 626567"), ["plain"], "the first is another number");
+        for content in ["1626567", "6265670", "2026-11-29T04:47:37.626567Z", "nothing"] {
+            assert_eq!(forms_of("626567", content.as_bytes()), Vec::<&str>::new(), "{content}");
+        }
+        let alone = STANDARD_NO_PAD.encode("626567");
+        assert_eq!(forms_of("626567", format!("\"{alone}\"").as_bytes()), ["Base64"]);
+        assert_eq!(forms_of("626567", STANDARD_NO_PAD.encode("at 1626567000").as_bytes()), Vec::<&str>::new());
+        assert_eq!(
+            forms_of("626567", format!("{}aa", STANDARD_NO_PAD.encode("626567")).as_bytes()),
+            Vec::<&str>::new()
+        );
+        assert_eq!(forms_of("626567", b"\"363236353637\""), ["hex"]);
+        assert_eq!(forms_of("626567", b"00363236353637"), Vec::<&str>::new());
     }
 
     #[test]
