@@ -138,6 +138,8 @@ pub(crate) struct ContractWork {
     pub(crate) catalogue: Arc<Catalogue>,
     /// Absent where none is watched.
     pub(crate) folder: Option<ContractFolder>,
+    /// Cancelled when the folder has been looked through, and where there is none.
+    pub(crate) looked_through: CancellationToken,
     /// What is followed besides.
     pub(crate) sources: Sources,
     pub(crate) sources_poll: Duration,
@@ -228,7 +230,7 @@ impl Background {
         tasks.spawn("routing", ROUTING_DUE, move |rounds| {
             follow(follower.clone(), seen.take().unwrap_or_default(), rounds)
         });
-        let ContractWork { sandbox, catalogue, folder, sources, sources_poll, shadow } = contracts;
+        let ContractWork { sandbox, catalogue, folder, looked_through, sources, sources_poll, shadow } = contracts;
         let (followed, kept_contracts) = (catalogue.clone(), catalogue.clone());
         tasks.spawn("contracts", ROUTING_DUE, move |rounds| contracts::follow(followed.clone(), rounds));
         tasks.spawn_to_the_end("failing contracts", None, {
@@ -260,7 +262,7 @@ impl Background {
         }
         let work = DutyWork { duty: Duty::ContractSources, every: sources_poll, due: sources_poll + SOURCES_DUE };
         tasks.spawn_duty("contract sources", &duties, work, move |rounds| {
-            contracts::look_at_sources(sources.clone(), rounds)
+            contracts::look_at_sources(sources.clone(), looked_through.clone(), rounds)
         });
         let postman = onboarding.postman;
         tasks.spawn("mail", MAIL_DUE, move |rounds| messages::send_mail(postman.clone(), rounds));

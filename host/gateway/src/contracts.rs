@@ -32,8 +32,10 @@ const LOOKS_AT_ONCE: usize = 8;
 /// Sources of contracts, which one gateway looks at for all.
 pub(crate) type Sources = Arc<Mutex<Vec<SourceFollower>>>;
 
-/// Looks at each source once.
-pub(crate) async fn look_at_sources(sources: Sources, rounds: TaskRounds) {
+/// Looks at each source once, and the first time only when the folder has been looked through: whether what a source offers is
+/// older than what is there can be told only then.
+pub(crate) async fn look_at_sources(sources: Sources, looked_through: CancellationToken, rounds: TaskRounds) {
+    looked_through.cancelled().await;
     // One that does not answer is told where it is found out; the others are looked at all the same.
     let mut sources = sources.lock().await;
     let looks = stream::iter(sources.iter_mut()).for_each_concurrent(LOOKS_AT_ONCE, |source| async {

@@ -90,7 +90,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let folder = open_folder(&config, &sandbox, &catalogue, &looked_through)?;
     let sources = open_sources(&config, &catalogue)?;
     let compiling = tokio::spawn({
-        let draining = draining.clone();
+        let (draining, looked_through) = (draining.clone(), looked_through.clone());
         async move {
             draining.run_until_cancelled(looked_through.cancelled()).await;
             compiling.end();
@@ -177,6 +177,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
             sandbox: sandbox.clone(),
             catalogue,
             folder,
+            looked_through,
             sources,
             sources_poll: config.contracts.sources_poll(),
             shadow: running.shadow,

@@ -28,7 +28,7 @@ use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Origin, Ref
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::failure::LoadError;
 use crate::progress::StartProgress;
@@ -47,8 +47,8 @@ const COMPILED_ENDING: &str = "cwasm";
 pub struct ContractFolder {
     intake: Arc<dyn ContractIntake>,
     progress: Arc<StartProgress>,
-    /// Cancelled when it has been looked through for the first time.
-    looked_through: CancellationToken,
+    /// Cancels when it has been looked through for the first time, and when it cannot be any more.
+    looked_through: Option<DropGuard>,
     path: PathBuf,
     sightings: Sightings,
     changes: mpsc::Receiver<()>,
@@ -111,6 +111,7 @@ impl ContractFolder {
         .map_err(failed)?;
         watcher.watch(&path, RecursiveMode::NonRecursive).map_err(failed)?;
         let sightings = Sightings::default();
+        let looked_through = Some(looked_through.drop_guard());
         Ok(Self { intake, progress, looked_through, path, sightings, changes, _watcher: watcher })
     }
 
@@ -119,7 +120,7 @@ impl ContractFolder {
         let Some(mut unsettled) = shutdown.run_until_cancelled(self.look(Look::First)).await else { return };
         tracing::info!(folder = %self.path.display(), "the contract folder was looked through");
         self.progress.end();
-        self.looked_through.cancel();
+        drop(self.looked_through.take());
         loop {
             let round = async {
                 if !unsettled {
