@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::sign_in::SignInServer;
-use intent_gateway_onboarding::compliance::{ChecklistItem, PrivacyCheck, Profile};
+pub use intent_gateway_onboarding::compliance::ChecklistItem;
+use intent_gateway_onboarding::compliance::{PrivacyCheck, Profile};
 use intent_gateway_onboarding::records::{Decision, Review, ReviewStatus, ReviewSubject};
 use intent_gateway_onboarding::{DecisionOrder, ReviewVerdict, ReviewView};
 use serde::{Deserialize, Serialize};
@@ -219,7 +220,7 @@ impl From<ReviewView> for ReviewBody {
 }
 
 /// The last look at a privacy policy.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PrivacyBody {
     /// The address that was fetched.
     pub url: String,

@@ -142,7 +142,7 @@ impl Ports {
                 base_url: settings.base_url.clone(),
             }),
             documents: Arc::new(Documents { keeper: keeper.clone() }),
-            reviews: Arc::new(Reviews { keeper: keeper.clone(), pages, live: live.clone() }),
+            reviews: Arc::new(Reviews { keeper: keeper.clone(), pages, live: live.clone(), looking: Mutex::default() }),
             connections: Arc::new(Connections {
                 keeper: keeper.clone(),
                 probe: probe.clone(),

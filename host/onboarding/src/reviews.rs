@@ -2,7 +2,7 @@
 //! Authentication 6 and States and transitions).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -29,6 +29,9 @@ use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
 /// A review is decided within this time, milliseconds (spec 1, Limits: 24 to 72 hours).
 pub(crate) const REVIEW_DUE_MS: u64 = 72 * 60 * 60 * 1_000;
+
+/// How long a look at a privacy policy is good for one who merely reads, milliseconds. A decision has it fetched anew.
+const LOOK_FRESH_MS: u64 = 60 * 1_000;
 
 /// Media types, besides text, in which a person can read a policy.
 const DOCUMENT_TYPES: [&str; 2] = ["application/pdf", "application/xhtml+xml"];
@@ -76,6 +79,8 @@ pub struct Reviews {
     /// Fetches privacy policies.
     pub(crate) pages: Arc<dyn PageFetch>,
     pub(crate) live: Arc<LivePartners>,
+    /// Businesses whose privacy policy is being fetched for one who reads.
+    pub(crate) looking: Mutex<BTreeSet<PartnerId>>,
 }
 
 impl Reviews {
@@ -93,10 +98,41 @@ impl Reviews {
     /// [`OnboardingError::NotFound`].
     pub async fn get(&self, id: &str) -> Result<ReviewView, OnboardingError> {
         let review = self.keeper.require::<Review>(id, "review").await?.value;
-        if review.status == ReviewStatus::Open && matches!(review.subject, ReviewSubject::Manifest { .. }) {
+        if needs_policy(&review) {
             self.look_at_privacy_policy(&review).await?;
         }
         self.view(review).await
+    }
+
+    /// One review, with the privacy policy as it was seen last.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`].
+    pub async fn get_as_seen(&self, id: &str) -> Result<ReviewView, OnboardingError> {
+        let review = self.keeper.require::<Review>(id, "review").await?.value;
+        self.view(review).await
+    }
+
+    /// Fetches the privacy policy that an open review of a manifest is about, unless it was fetched within the last minute or is
+    /// being fetched. It takes as long as the business lets it.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`], [`OnboardingError::Store`].
+    pub async fn refresh_policy(&self, id: &str) -> Result<(), OnboardingError> {
+        let review = self.keeper.require::<Review>(id, "review").await?.value;
+        if !needs_policy(&review) {
+            return Ok(());
+        }
+        let Some(_look) = Look::begin(&self.looking, &review.account) else { return Ok(()) };
+        let account = self.keeper.require::<Account>(review.account.as_str(), "account").await?.value;
+        let url = account.profile.map(|profile| profile.privacy_policy_url);
+        let is_fresh = |seen: &PrivacyCheck| {
+            Some(&seen.url) == url.as_ref() && self.keeper.now().ms_since(seen.checked_at_ms) < LOOK_FRESH_MS
+        };
+        if account.privacy.as_ref().is_some_and(is_fresh) {
+            return Ok(());
+        }
+        self.look_at_privacy_policy(&review).await
     }
 
     async fn view(&self, review: Review) -> Result<ReviewView, OnboardingError> {
@@ -315,6 +351,31 @@ impl RecordKeeper {
             change.put(&review);
         }
         Ok(())
+    }
+}
+
+/// Whether the privacy policy matters for a review.
+fn needs_policy(review: &Review) -> bool {
+    review.status == ReviewStatus::Open && matches!(review.subject, ReviewSubject::Manifest { .. })
+}
+
+/// A privacy policy that is being fetched, for as long as it is.
+struct Look<'a> {
+    all: &'a Mutex<BTreeSet<PartnerId>>,
+    account: &'a PartnerId,
+}
+
+impl<'a> Look<'a> {
+    /// None while another one is under way.
+    fn begin(all: &'a Mutex<BTreeSet<PartnerId>>, account: &'a PartnerId) -> Option<Self> {
+        let is_first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(account.clone());
+        is_first.then_some(Self { all, account })
+    }
+}
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(self.account);
     }
 }
 

@@ -1,6 +1,9 @@
 //! What onboarding looks at from outside: a partner's server as probes see it, and pages.
 
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -110,25 +113,55 @@ impl PartnerProbe for ProbedServer {
 }
 
 /// A site of which every page is alike: there, of 4,000 bytes and in HTML, until the test says otherwise.
-pub struct Pages(Mutex<(u16, u64, &'static str)>);
+pub struct Pages {
+    answer: Mutex<(u16, u64, &'static str)>,
+    /// Who waits, while no page is answered.
+    held: Mutex<Option<Vec<Waker>>>,
+    asked: AtomicUsize,
+}
 
 impl Default for Pages {
     fn default() -> Self {
-        Self(Mutex::new((200, 4_000, "text/html; charset=utf-8")))
+        let answer = Mutex::new((200, 4_000, "text/html; charset=utf-8"));
+        Self { answer, held: Mutex::default(), asked: AtomicUsize::default() }
     }
 }
 
 impl Pages {
     /// From here on, pages have this status, so many bytes and this media type.
     pub fn answer(&self, status: u16, bytes: u64, content_type: &'static str) {
-        *self.0.lock().expect("no test panics in it") = (status, bytes, content_type);
+        *self.answer.lock().expect("no test panics in it") = (status, bytes, content_type);
+    }
+
+    /// From here on, no page is answered.
+    pub fn hold(&self) {
+        self.held.lock().expect("no test panics in it").get_or_insert_default();
+    }
+
+    /// Pages are answered again, those that are waited for too.
+    pub fn release(&self) {
+        let waiting = self.held.lock().expect("no test panics in it").take();
+        waiting.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    /// How many were asked for.
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
     }
 }
 
 impl PageFetch for Pages {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>> {
-        let (status, bytes, content_type) = *self.0.lock().expect("no test panics in it");
-        let content_type = Some(content_type.to_owned());
-        ready(Ok(FetchedPage { url: url.to_owned(), status, content_type, bytes })).boxed()
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        poll_fn(move |context| {
+            if let Some(waiting) = self.held.lock().expect("no test panics in it").as_mut() {
+                waiting.push(context.waker().clone());
+                return Poll::Pending;
+            }
+            let (status, bytes, content_type) = *self.answer.lock().expect("no test panics in it");
+            let content_type = Some(content_type.to_owned());
+            Poll::Ready(Ok(FetchedPage { url: url.to_owned(), status, content_type, bytes }))
+        })
+        .boxed()
     }
 }

@@ -731,8 +731,8 @@ and nothing is kept. */
   }
 
   /** Shows a review with its checklist. While it is open, the privacy policy is fetched anew. */
-  showReview(review: string, call: Call = {}): Promise<Models.ReviewBody> {
-    return this.transport.send({ method: "GET", path: `/api/v1/admin/reviews/${segment(review)}`, repeatable: true }, call);
+  showReview(review: string, args: { wait_ms?: number } = {}, call: Call = {}): Promise<Models.ReviewBody> {
+    return this.transport.send({ method: "GET", path: `/api/v1/admin/reviews/${segment(review)}`, args, repeatable: true }, call);
   }
 
   /** Shows the rollout of an intent that is under way, with what was seen of it, and how the last one ended. */

@@ -28,6 +28,7 @@ pub(crate) fn streams() -> Router<Arc<Console>> {
         .route("/console/live/intents/{intent}", get(intents::follow_intent))
         .route("/console/live/intents/{intent}/compare", post(intents::hear_comparison))
         .route("/console/live/reviews", get(reviews::follow_reviews))
+        .route("/console/live/reviews/{review}", get(reviews::follow_review))
         .route("/console/live/approvals", get(approvals::follow_approvals))
 }
 

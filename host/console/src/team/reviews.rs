@@ -12,7 +12,7 @@ use axum::routing::get;
 use http::{Method, StatusCode};
 use intent_gateway_api::manifest::ManifestsBody;
 use intent_gateway_api::name;
-use intent_gateway_api::review::{DecisionRequest, ReviewBody, ReviewList};
+use intent_gateway_api::review::{ChecklistItem, DecisionRequest, PrivacyBody, ReviewBody, ReviewList};
 
 use crate::Console;
 use crate::api::{segment, with_query};
@@ -24,6 +24,8 @@ use crate::notices::with_notice;
 use crate::view::{self, Chip, Ident, Moment, Tone, share};
 use crate::visitor::{Fields, Sent, Team, Visitor};
 
+/// The item of the checklist that the gateway sees for itself.
+const PRIVACY_POLICY: &str = "PRIVACY_POLICY";
 /// In the navigation.
 const PLACE: &str = "/console/reviews";
 /// The status that is shown where none is chosen: what waits for the team.
@@ -193,26 +195,42 @@ fn edit_chip(member: &Differing) -> Chip {
     Chip::new(tone, member.word())
 }
 
+/// How long a page waits for the privacy policy. What takes longer is shown when it is there.
+const POLICY_WAIT_MS: &str = "50";
+
+/// What stands in the way of an approval. It moves: a privacy policy may take seconds to be fetched.
 #[derive(Template)]
-#[template(path = "team/review.html")]
-struct ReviewPage {
-    frame: Frame,
-    review: ReviewBody,
-    /// None where the review shows no manifest.
-    edits: Option<Edits>,
-    typed: Typed,
-    /// Why it was not decided so.
-    problem: Option<Problem>,
+#[template(path = "team/review-moves.html")]
+struct ReviewMoves {
+    is_open: bool,
+    status: String,
+    checklist: Vec<ChecklistItem>,
+    policy: Option<PrivacyBody>,
 }
 
-impl ReviewPage {
+impl HtmlSafe for ReviewMoves {}
+
+impl ReviewMoves {
+    fn of(review: &ReviewBody) -> Self {
+        let status = review.review.status.as_str().to_owned();
+        let (checklist, policy) = (review.checklist.clone(), review.privacy_policy.clone());
+        Self { is_open: status == OPEN, status, checklist, policy }
+    }
+
+    /// Whether the privacy policy has yet to be seen.
+    fn is_fetching(&self) -> bool {
+        self.checklist.iter().any(|item| name(&item.state) == "by_hand" && item.code == PRIVACY_POLICY)
+    }
+
     /// The answer in one line.
     fn lead(&self) -> String {
-        if !self.is_open() {
-            return format!("The review is {}.", self.review.review.status.as_str());
+        if !self.is_open {
+            return format!("The review is {}.", self.status);
         }
-        let of = |state: &str| self.review.checklist.iter().filter(|item| name(&item.state) == state).count();
-        match (of("by_hand"), of("failed")) {
+        let by_hand = self.checklist.iter().filter(|item| can_be_confirmed(item)).count();
+        let failed = self.checklist.iter().filter(|item| name(&item.state) == "failed").count();
+        match (by_hand, failed) {
+            (0, 0) if self.is_fetching() => "The privacy policy is being fetched.".to_owned(),
             (0, 0) => "It can be decided: nothing stands in the way.".to_owned(),
             (0, failed) => format!("It cannot be approved yet: {}.", items(failed, "stands", "stand", "in the way")),
             (by_hand, 0) => format!("Before it is approved, {}.", items(by_hand, "has", "have", "to be confirmed")),
@@ -223,11 +241,22 @@ impl ReviewPage {
             ),
         }
     }
+}
 
-    fn is_open(&self) -> bool {
-        self.review.review.status.as_str() == OPEN
-    }
+#[derive(Template)]
+#[template(path = "team/review.html")]
+struct ReviewPage {
+    frame: Frame,
+    moves: ReviewMoves,
+    review: ReviewBody,
+    /// None where the review shows no manifest.
+    edits: Option<Edits>,
+    typed: Typed,
+    /// Why it was not decided so.
+    problem: Option<Problem>,
+}
 
+impl ReviewPage {
     /// What was submitted, as it is written.
     fn manifest(&self) -> Option<String> {
         let submission = self.review.submission.as_ref()?;
@@ -241,6 +270,11 @@ fn items(count: usize, one: &str, many: &str, rest: &str) -> String {
         1 => format!("one item {one} {rest}"),
         count => format!("{count} items {many} {rest}"),
     }
+}
+
+/// Whether a person can confirm an item. Whether the privacy policy is there, the gateway sees for itself.
+fn can_be_confirmed(item: &ChecklistItem) -> bool {
+    name(&item.state) == "by_hand" && item.code != PRIVACY_POLICY
 }
 
 /// How an item of the checklist stands, and by whom it is checked.
@@ -259,9 +293,23 @@ fn review_of(id: &str) -> String {
     format!("/api/v1/admin/reviews/{}", segment(id))
 }
 
+/// A review, soon.
+async fn read(visitor: &Visitor, address: &str) -> Result<ReviewBody, Failed> {
+    Ok(visitor.api.get(&with_query(address, &[("wait_ms", POLICY_WAIT_MS)])).await?)
+}
+
+pub(super) async fn follow_review(Path(id): Path<String>, follower: Follower<Team>) -> Result<Response, Failed> {
+    let address = review_of(&id);
+    follow(follower, move |visitor| {
+        let address = address.clone();
+        Box::pin(async move { render(&ReviewMoves::of(&read(&visitor, &address).await?)) })
+    })
+    .await
+}
+
 async fn page(visitor: &Visitor, id: &str, typed: Typed, problem: Option<Problem>) -> Result<Response, Failed> {
     let address = review_of(id);
-    let review = visitor.api.get::<ReviewBody>(&address).await?;
+    let review = read(visitor, &address).await?;
     let manifests = match &review.submission {
         Some(_) => {
             let of_account = format!("/api/v1/business/tier1/manifest/{}", segment(&review.account.account_id));
@@ -272,7 +320,12 @@ async fn page(visitor: &Visitor, id: &str, typed: Typed, problem: Option<Problem
     let edits = Edits::of(&review, manifests.as_ref());
     let title = format!("Review of {}: {}", review.account.business_name, review.review.subject.kind);
     let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-    let page = ReviewPage { frame: visitor.frame(PLACE, title).json(address), review, edits, typed, problem };
+    let moves = ReviewMoves::of(&review);
+    let mut frame = visitor.frame(PLACE, title).json(address);
+    if moves.is_open {
+        frame = frame.live(format!("/console/live/reviews/{}", segment(id)));
+    }
+    let page = ReviewPage { frame, moves, review, edits, typed, problem };
     Ok(show_with(status, &page))
 }
 

@@ -1,6 +1,8 @@
 //! Accounts, and the reviews of what they submit.
 
+use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -8,8 +10,9 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::account::{AccountList, AccountSummary};
 use intent_gateway_api::review::{DecisionRequest, ReviewBody, ReviewList, ReviewSummary};
-use intent_gateway_onboarding::DecisionOrder;
 use intent_gateway_onboarding::records::ReviewStatus;
+use intent_gateway_onboarding::{DecisionOrder, Reviews};
+use serde::Deserialize;
 
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};
@@ -22,6 +25,8 @@ const STATUSES: [ReviewStatus; 4] =
     [ReviewStatus::Open, ReviewStatus::Approved, ReviewStatus::Rejected, ReviewStatus::Superseded];
 /// Longest identifier of a review, characters.
 const REVIEW_ID_MAX_CHARS: usize = 64;
+/// Longest that a reader may ask to wait for a privacy policy, milliseconds.
+const WAIT_MAX_MS: u64 = 10_000;
 /// About what an entry of a list takes, bytes.
 const ENTRY_BYTES: usize = 512;
 /// About what a review takes, bytes.
@@ -77,19 +82,67 @@ pub(super) async fn list_reviews(
     wire::json(StatusCode::OK, &body, bytes)
 }
 
+/// How long one who reads a review is willing to wait for the privacy policy.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReviewQuery {
+    wait_ms: Option<u64>,
+}
+
 /// Shows a review with its checklist. While it is open, the privacy policy is fetched anew.
+///
+/// An address that does not answer takes seconds. With `wait_ms` the answer comes after so many milliseconds at most: with the
+/// privacy policy as it was seen last, while it goes on being fetched. What was seen within the last minute is not fetched again then.
 #[utoipa::path(
     get, path = "/api/v1/admin/reviews/{review}", tag = "admin",
-    params(("review" = String, Path, description = "The review")),
+    params(
+        ("review" = String, Path, description = "The review"),
+        ("wait_ms" = Option<u64>, Query, description = "How long to wait for the privacy policy, 0 to 10000; for all of it when absent"),
+    ),
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "All that is needed to decide it", body = ReviewBody),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no such review", body = ErrorBody),
     )
 )]
-pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<String>) -> Result<Response, Refusal> {
-    let view = app.onboarding.reviews.get(require_id(&review)?).await?;
+pub(super) async fn show_review(
+    State(app): State<Arc<App>>,
+    Path(review): Path<String>,
+    query: Result<Query<ReviewQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let reviews = &app.onboarding.reviews;
+    let id = require_id(&review)?;
+    let view = match read_wait(query)? {
+        None => reviews.get(id).await?,
+        Some(wait) => {
+            refresh_policy_within(wait, reviews.clone(), id.to_owned()).await;
+            reviews.get_as_seen(id).await?
+        }
+    };
     wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
+}
+
+fn read_wait(query: Result<Query<ReviewQuery>, QueryRejection>) -> Result<Option<Duration>, Refusal> {
+    let wait_ms = query.ok().map(|Query(query)| query.wait_ms);
+    match wait_ms.filter(|wait_ms| wait_ms.is_none_or(|wait_ms| wait_ms <= WAIT_MAX_MS)) {
+        Some(wait_ms) => Ok(wait_ms.map(Duration::from_millis)),
+        None => {
+            let message = format!("The query parameter is `wait_ms`, 0 to {WAIT_MAX_MS}.");
+            Err(Refusal::new(Code::InvalidRequest).message(message))
+        }
+    }
+}
+
+/// Has the privacy policy fetched, and waits so long for it. What takes longer goes on.
+async fn refresh_policy_within(wait: Duration, reviews: Arc<Reviews>, review: String) {
+    let refreshed = tokio::spawn(async move {
+        if let Err(error) = reviews.refresh_policy(&review).await {
+            tracing::warn!(error = &error as &dyn Error, %review, "the privacy policy could not be looked at");
+        }
+    });
+    // Until it is there, the review shows what was seen before.
+    let _ = tokio::time::timeout(wait, refreshed).await;
 }
 
 /// Decides a review. An approval needs every item of the checklist passed or confirmed; the privacy policy is fetched for it

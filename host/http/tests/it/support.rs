@@ -139,6 +139,7 @@ pub(crate) struct Kept {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) letters: Arc<Letterbox>,
     pub(crate) server: Arc<ProbedServer>,
+    pub(crate) pages: Arc<Pages>,
 }
 
 /// The surface over fakes.
@@ -254,6 +255,7 @@ impl Gateway {
             store: Arc::new(MemoryStore::default()),
             letters: Arc::new(Letterbox::default()),
             server: ProbedServer::showing([shown_tool("Finds things near a place.")]),
+            pages: Arc::default(),
         };
         let vault = vault();
         let ring = Arc::new(KeyRing::new(kept.store.clone(), vault.clone(), steady(clock.clone()), []));
@@ -266,7 +268,7 @@ impl Gateway {
             contracts: contracts.clone(),
             probe: kept.server.clone(),
             golive: Arc::new(GoLiveRunner { calls: calls.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
-            pages: Arc::new(Pages::default()),
+            pages: kept.pages.clone(),
             mailer: kept.letters.clone(),
             webhooks: Arc::new(ScriptedWebhook::default()),
             live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory, clock.clone())),

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use futures_executor::block_on;
+use futures_util::FutureExt as _;
 use serde_json::json;
 
 use super::world::{World, actor, manifest};
@@ -183,4 +184,64 @@ fn a_privacy_policy_that_died_since_it_was_looked_at_is_not_approved() {
     world.outside.pages.answer(200, 4_000, "text/html");
     approve().expect("it is there now");
     assert_eq!(world.status(&account), Status::Approved);
+}
+
+#[test]
+fn one_who_reads_has_a_policy_fetched_once_a_minute() {
+    let world = World::new();
+    let account = world.account();
+    let profile = super::world::profile();
+    block_on(world.onboarding.accounts.set_profile(&account, profile, &actor("partner"))).expect("sound");
+    let review = world.submit(&account, true).review.expect("a review");
+    let refresh = || block_on(world.onboarding.reviews.refresh_policy(&review)).expect("there");
+    let state = || {
+        let view = block_on(world.onboarding.reviews.get_as_seen(&review)).expect("there");
+        let item = view.checklist.into_iter().find(|item| item.code == "PRIVACY_POLICY").expect("an item");
+        (item.state, world.outside.pages.asked())
+    };
+    assert_eq!(state(), (CheckState::ByHand, 0), "reading alone fetches nothing");
+    refresh();
+    assert_eq!(state(), (CheckState::Passed, 1));
+    world.outside.pages.answer(404, 4_000, "text/html");
+    world.pass_ms(59_999);
+    refresh();
+    assert_eq!(state(), (CheckState::Passed, 1), "it was seen just now");
+    world.pass_ms(1);
+    refresh();
+    assert_eq!(state(), (CheckState::Failed, 2));
+
+    // Another address is another page.
+    world.outside.pages.answer(200, 4_000, "text/html");
+    let mut moved = super::world::profile();
+    "https://coolcar.example/moved".clone_into(&mut moved.privacy_policy_url);
+    block_on(world.onboarding.accounts.set_profile(&account, moved, &actor("partner"))).expect("sound");
+    refresh();
+    assert_eq!(state(), (CheckState::Passed, 3));
+
+    // Once it is decided, nothing depends on it.
+    world.decide(&review, ReviewVerdict::Reject, false).expect("decided");
+    let asked = world.outside.pages.asked();
+    world.pass_ms(60_000);
+    refresh();
+    assert_eq!(world.outside.pages.asked(), asked);
+}
+
+#[test]
+fn a_policy_that_is_being_fetched_is_not_fetched_twice() {
+    let world = World::new();
+    let account = world.account();
+    let profile = super::world::profile();
+    block_on(world.onboarding.accounts.set_profile(&account, profile, &actor("partner"))).expect("sound");
+    let review = world.submit(&account, true).review.expect("a review");
+    world.outside.pages.hold();
+    let reviews = &world.onboarding.reviews;
+    let mut slow = Box::pin(reviews.refresh_policy(&review));
+    assert!((&mut slow).now_or_never().is_none(), "the page is waited for");
+    block_on(reviews.refresh_policy(&review)).expect("there");
+    assert_eq!(world.outside.pages.asked(), 1);
+    // Whoever gives up leaves room for the next.
+    drop(slow);
+    world.outside.pages.release();
+    block_on(reviews.refresh_policy(&review)).expect("there");
+    assert_eq!(world.outside.pages.asked(), 2);
 }

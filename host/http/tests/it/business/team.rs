@@ -38,6 +38,35 @@ async fn reviews_are_decided_once_and_with_all_items() {
 }
 
 #[tokio::test]
+async fn a_review_waits_for_a_privacy_policy_only_so_long() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    partner.put("accounts/*/profile", profile()).await;
+    let sent = partner.post("manifest/*", manifest()).await.json();
+    let review = format!("/api/v1/admin/reviews/{}", sent["review"].as_str().expect("a review"));
+    let policy = async |query: &str| {
+        let view = team_get(&gateway, &format!("{review}{query}")).await;
+        let items = view["checklist"].as_array().expect("items");
+        items.iter().find(|item| item["code"] == "PRIVACY_POLICY").expect("an item")["state"].clone()
+    };
+    gateway.kept.pages.hold();
+    assert_eq!(policy("?wait_ms=0").await, "by_hand", "it is not there yet");
+    gateway.kept.pages.release();
+    // What was given up waiting for went on.
+    while policy("?wait_ms=0").await == "by_hand" {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((policy("?wait_ms=0").await, gateway.kept.pages.asked()), (json!("passed"), 1));
+    gateway.kept.pages.answer(404, 4_000, "text/html");
+    assert_eq!(policy("?wait_ms=10000").await, "passed", "it was seen just now");
+    assert_eq!(policy("").await, "failed", "it is fetched anew");
+    for query in ["?wait_ms=10001", "?wait_ms=-1", "?wait_ms=soon", "?wait=1"] {
+        let answer = gateway.call(Ask::get(&format!("{review}{query}")).role(Role::Admin)).await;
+        assert_eq!(answer.refusal(), refused(400, "INVALID_REQUEST"), "{query}");
+    }
+}
+
+#[tokio::test]
 async fn no_partner_sees_or_touches_another() {
     let gateway = Gateway::new().await;
     let one = Partner::sign_up(&gateway).await;

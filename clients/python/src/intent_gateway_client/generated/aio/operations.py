@@ -649,9 +649,9 @@ and nothing is kept."""
         """Shows a receipt whole: the request's arguments, every partner's options, and their outcomes."""
         return cast('models.ShownReceipt', await self.transport.send(Request("GET", f"/api/v1/admin/receipts/{segment(receipt)}", repeatable=True), timeout))
 
-    async def show_review(self, review: str, *, timeout: float | None = None) -> models.ReviewBody:
+    async def show_review(self, review: str, *, wait_ms: int | None = None, timeout: float | None = None) -> models.ReviewBody:
         """Shows a review with its checklist. While it is open, the privacy policy is fetched anew."""
-        return cast('models.ReviewBody', await self.transport.send(Request("GET", f"/api/v1/admin/reviews/{segment(review)}", repeatable=True), timeout))
+        return cast('models.ReviewBody', await self.transport.send(Request("GET", f"/api/v1/admin/reviews/{segment(review)}", query={"wait_ms": wait_ms}, repeatable=True), timeout))
 
     async def show_rollout(self, intent: str, *, course: bool | None = None, timeout: float | None = None) -> models.Rollouts:
         """Shows the rollout of an intent that is under way, with what was seen of it, and how the last one ended."""
