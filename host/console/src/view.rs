@@ -106,7 +106,7 @@ pub(crate) struct Ident {
 /// Copies an identifier.
 #[derive(Template)]
 #[template(
-    source = r#"<button type="button" class="copy" data-copy="{{ whole }}" aria-label="Copy {{ whole }}">⧉</button>"#,
+    source = r#"<button type="button" class="copy" data-copy="{{ whole }}" aria-label="Copy {{ whole }}"><svg viewBox="0 0 16 16" aria-hidden="true"><rect x="5.5" y="1.5" width="9" height="10" rx="1.5"/><path d="M10.5 11.5v2a1 1 0 0 1-1 1h-7a1 1 0 0 1-1-1v-8a1 1 0 0 1 1-1h3"/></svg></button>"#,
     ext = "html"
 )]
 struct CopyButton<'a> {
