@@ -235,16 +235,26 @@ impl Gateway {
 
     /// A gateway in a folder that an earlier one has used, when it has looked through its contracts.
     pub(crate) fn start_in(folder: TempDir) -> Self {
-        let gateway = Self::listen_in(folder);
+        let mut command = serve_in(folder.path());
+        Self::start_by(&mut command, folder)
+    }
+
+    /// The same by a command of the test's own.
+    pub(crate) fn start_by(command: &mut Command, folder: TempDir) -> Self {
+        let gateway = Self::listen_by(command, folder);
         wait_for_folder(&gateway.folder.path().join("gateway.log"));
         gateway
     }
 
     /// The same as soon as it listens.
     pub(crate) fn listen_in(folder: TempDir) -> Self {
-        let config = folder.path().join("gateway.toml");
         let mut command = serve_in(folder.path());
-        let server = Server::start(&mut command, &folder.path().join("gateway.log"));
+        Self::listen_by(&mut command, folder)
+    }
+
+    fn listen_by(command: &mut Command, folder: TempDir) -> Self {
+        let config = folder.path().join("gateway.toml");
+        let server = Server::start(command, &folder.path().join("gateway.log"));
         let (orchestrator, admin) = (token(&config, &["--role", "orchestrator"]), token(&config, &["--role", "admin"]));
         Self { server, folder, client: client(), orchestrator, admin }
     }
@@ -263,9 +273,14 @@ impl Gateway {
 
     /// Starts another process on the folder of one that was killed.
     pub(crate) fn revive(self) -> Self {
+        Self::start_in(self.bury())
+    }
+
+    /// The folder of one that was killed, when the process is gone.
+    pub(crate) fn bury(self) -> TempDir {
         let Self { server, folder, .. } = self;
         drop(server);
-        Self::start_in(folder)
+        folder
     }
 
     pub(crate) fn log(&self) -> String {

@@ -1,14 +1,16 @@
 //! Events at partners' webhooks: verified by the libraries of Standard Webhooks for Python and Node, and none lost with a gateway that is
-//! killed.
+//! killed or loses its power.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use test_servers::power_loss;
 use test_servers::webhooks::{ReceivedEvent, Verifier, WebhookReceiver, read_events};
 
 use super::{Business, Platform, stores};
-use crate::harness::eventually;
+use crate::harness::{Gateway, eventually, serve_after_loss, serve_in};
 
 impl Platform {
     /// Saves where events go, and has the receiver know its secret.
@@ -125,16 +127,38 @@ async fn both_libraries_verify_what_happens_to_a_partner() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn no_event_is_lost_with_a_gateway_that_is_killed() {
-    let mut platform = Platform::start(None);
+/// How the gateway ends that has acknowledged events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Kill,
+    /// The power goes, and what was not synced with it.
+    PowerLoss,
+    /// The same on a disk that takes no sync for one: all of it is lost, or the test proves nothing.
+    UnsyncedPowerLoss,
+}
+
+/// Has a gateway acknowledge events that nobody takes, ends it on the way, and starts another one. What was acknowledged, and the
+/// platform after it.
+async fn acknowledge_and_end(
+    end: End,
+    disk: &Path,
+    listens_at: &Path,
+) -> (Vec<Value>, Platform, Business, WebhookReceiver) {
+    let store = format!("sqlite://{}", disk.join("gateway.db").display());
+    let mut platform = Platform::start(Some(&store));
     let business = platform.sign_up("asha@coolcar.example").await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let receiver = WebhookReceiver::start(Verifier::Python, folder.path(), None).expect("the webhook starts");
+    let receiver = WebhookReceiver::start(Verifier::Python, listens_at, None).expect("the webhook starts");
     platform.listen(&business, &receiver).await;
     let port = receiver.url().rsplit([':', '/']).find_map(|part| part.parse().ok()).expect("a port");
-    // Nobody listens while the gateway is killed.
     drop(receiver);
+    let folder = platform.gateway.stop();
+    let mut command = serve_in(folder.path());
+    match end {
+        End::Kill => {}
+        End::PowerLoss => power_loss::watch(&mut command, disk).expect("it is watched"),
+        End::UnsyncedPowerLoss => power_loss::watch_ignoring_syncs(&mut command, disk).expect("it is watched"),
+    }
+    platform.gateway = Gateway::start_by(&mut command, folder);
     let test = format!("{}/test", webhook(&business));
     let posts = (0..8).map(|number| {
         let (platform, test, token) = (&platform, &test, &business.token);
@@ -148,13 +172,38 @@ async fn no_event_is_lost_with_a_gateway_that_is_killed() {
         }
     });
     let acknowledged: Vec<Value> = join_all(posts).await.into_iter().flatten().collect();
-    assert!(!acknowledged.is_empty(), "something was acknowledged before the kill");
-    let _receiver = WebhookReceiver::start(Verifier::Python, folder.path(), Some(port)).expect("the webhook starts");
-    platform = Platform { gateway: platform.gateway.revive(), ..platform };
-    let missing = format!("not all of {} acknowledged events came", acknowledged.len());
-    eventually(&missing, &platform.gateway, async || {
-        let told = find_taken(&read_events(folder.path()).expect("readable"));
-        acknowledged.iter().all(|id| told.contains_key(id.as_str().unwrap_or_default())).then_some(())
-    })
-    .await;
+    assert!(!acknowledged.is_empty(), "something was acknowledged before the end");
+    let folder = platform.gateway.bury();
+    if end != End::Kill {
+        power_loss::roll_back(disk).expect("it is rolled back");
+    }
+    // A gateway refuses to start on a store that has gone back; here it is to show what is missing.
+    let mut command =
+        if end == End::UnsyncedPowerLoss { serve_after_loss(folder.path()) } else { serve_in(folder.path()) };
+    platform.gateway = Gateway::start_by(&mut command, folder);
+    let receiver = WebhookReceiver::start(Verifier::Python, listens_at, Some(port)).expect("the webhook starts");
+    (acknowledged, platform, business, receiver)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_event_is_lost_with_a_gateway_that_is_killed_or_loses_its_power() {
+    for end in [End::Kill, End::PowerLoss] {
+        let (disk, folder) = (tempfile::tempdir().expect("a disk"), tempfile::tempdir().expect("a folder"));
+        let (acknowledged, platform, _, _receiver) = acknowledge_and_end(end, disk.path(), folder.path()).await;
+        let missing = format!("{end:?}: not all of {} acknowledged events came", acknowledged.len());
+        eventually(&missing, &platform.gateway, async || {
+            let told = find_taken(&read_events(folder.path()).expect("readable"));
+            acknowledged.iter().all(|id| told.contains_key(id.as_str().unwrap_or_default())).then_some(())
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_lost_on_a_disk_that_syncs_nothing() {
+    let (disk, folder) = (tempfile::tempdir().expect("a disk"), tempfile::tempdir().expect("a folder"));
+    let (acknowledged, platform, business, _receiver) =
+        acknowledge_and_end(End::UnsyncedPowerLoss, disk.path(), folder.path()).await;
+    let kept = platform.events(&business).await;
+    assert!(acknowledged.iter().any(|id| kept.iter().all(|event| event["event_id"] != *id)), "{kept:?}");
 }
