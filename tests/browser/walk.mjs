@@ -235,6 +235,20 @@ async function reachAll(page) {
   if (reached.size < wanted) faults.push(`${page.url()}: the keyboard reaches ${reached.size} of ${wanted}`);
 }
 
+// A change is announced to all partners, in words that a page must not run.
+async function announce(page) {
+  await page.goto(`${GATEWAY}/console/notices`);
+  await page.locator('select[name=kind]').selectOption('manifest_schema');
+  await page.getByLabel('Title').fill('Holidays in manifests <script>alert(1)</script>');
+  await page.locator('textarea[name=text]').fill('Add the member.\nIt may be left out.');
+  await page.getByLabel('New version').fill('0.2.0');
+  const inAMonth = `${new Date(Date.now() + 31 * 86_400_000).toISOString().slice(0, 19)}Z`;
+  await page.getByLabel('Takes effect').fill(inAMonth);
+  await page.getByRole('button', { name: 'Publish' }).click();
+  await page.getByText('One change is announced.').waitFor();
+  say('DONE announcement');
+}
+
 async function walk(page, face, name) {
   const seen = new Set();
   const left = [face];
@@ -318,6 +332,7 @@ try {
   await shipVersion(team.page, false);
   await explainComplaint(team.page);
   await rankByAnother(team.page);
+  await announce(team.page);
   // The same where scripts run.
   const scripted = await open(browser, { storageState: await team.context.storageState() });
   await shipVersion(scripted.page, true);

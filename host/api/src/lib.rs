@@ -9,7 +9,7 @@
 //!   [`Axes`](intent_gateway_domain::contract::Axes), what a classification came to, a finding's severity, the receipt of a
 //!   ranking, the call in which a contract failed, who acted, the steps of a probe, samples and items of a go-live check, the percentiles of calls;
 //! - of `onboarding`: states of connections, manifests and reviews, a manifest's flags, a review's checklist and how the
-//!   partner sees it, inflated signals, the profile of a business, the next steps of an account;
+//!   partner sees it, inflated signals, the profile of a business, the next steps of an account, what a notice is about;
 //! - of `outbound`: the state of a breaker;
 //! - of `ledger`: accounts, a statement's totals, the acknowledgement of a report.
 //!
@@ -38,6 +38,7 @@ pub mod intents;
 pub mod ledger;
 pub mod links;
 pub mod manifest;
+pub mod notice;
 pub mod operations;
 pub mod orders;
 pub mod overdue;

@@ -6,7 +6,9 @@
 
 use std::fmt;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::datetime;
 use intent_gateway_domain::money::{AMOUNT_MAX, InvalidAmount, Paise};
 use intent_gateway_domain::pointer::child;
 use intent_gateway_domain::violations::{code, quote};
@@ -119,6 +121,16 @@ impl<'a> Members<'a> {
         } else {
             None
         }
+    }
+
+    /// A moment, as ISO 8601 with an offset.
+    pub(crate) fn moment(&mut self, name: &str) -> Option<Timestamp> {
+        let text = self.text(name)?;
+        let at = datetime::instant_ms(&text).and_then(|ms| u64::try_from(ms).ok()).map(Timestamp::from_ms);
+        if at.is_none() {
+            self.refuse(name, code::BAD_FORMAT, "expected a time with its offset, as 2027-03-01T00:00:00Z");
+        }
+        at
     }
 
     /// A boolean; false when absent or null.

@@ -19,6 +19,7 @@ use intent_gateway_domain::web_session::WebSession;
 use intent_gateway_ledger::bookkeeping::{self, fault_code, fault_entry};
 use intent_gateway_ledger::completion::test_reports::TestReport;
 use intent_gateway_onboarding::events::{PartnerEvent, QueuedEvent};
+use intent_gateway_onboarding::notices::Notice;
 use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review};
 use intent_gateway_onboarding::{check_documents, mail_context};
 use intent_gateway_outbound::policy::idempotency::Attempt;
@@ -77,6 +78,7 @@ pub async fn check_all(
     parts.add("web_sessions", check_sealed_records::<WebSession>(store, vault, tell).await).await?;
     parts.add("partner_events", check_records::<PartnerEvent>(store, tell).await).await?;
     parts.add("queued_events", check_records::<QueuedEvent>(store, tell).await).await?;
+    parts.add("notices", check_records::<Notice>(store, tell).await).await?;
     parts.add_all("contracts", intent_gateway_catalogue::check(store, tell).await).await?;
     parts.add("references", store.check_references(tell).await).await?;
     parts.add("reported_orders", orders::check_reported(store, store, tell).await).await?;

@@ -22,6 +22,7 @@ use crate::keys_command::KeysCommand;
 use crate::ledger::{LedgerCommand, StatementArgs};
 use crate::man_pages::ManPagesArgs;
 use crate::manifest::ManifestCommand;
+use crate::notice::NoticeCommand;
 use crate::order::OrderCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
 #[cfg(feature = "author")]
@@ -105,6 +106,9 @@ pub(crate) enum Command {
     /// Decide what somebody else of the platform team has asked for and nobody could undo.
     #[command(subcommand)]
     Approval(ApprovalCommand),
+    /// Tell partners ahead of what will change.
+    #[command(subcommand)]
+    Notice(NoticeCommand),
     /// Look at the gateways that share a store.
     #[command(subcommand)]
     Gateway(GatewayCommand),
@@ -413,6 +417,7 @@ impl Command {
             | Self::Partner(_)
             | Self::Review(_)
             | Self::Approval(_)
+            | Self::Notice(_)
             | Self::Gateway(_)
             | Self::Contract(_)
             | Self::Classify(_)

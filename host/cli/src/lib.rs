@@ -24,6 +24,7 @@ mod keys_command;
 mod ledger;
 mod man_pages;
 mod manifest;
+mod notice;
 mod order;
 mod outcome;
 mod partner;
@@ -82,6 +83,7 @@ pub fn run(features: &[&str], serve: impl FnOnce(Config, ServeOptions) -> anyhow
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
         Command::Approval(command) => approval::run(command),
+        Command::Notice(command) => notice::run(command),
         Command::Gateway(command) => gateway::run(command),
         Command::Report(command) => report::run(command),
         Command::Order(command) => order::run(command),

@@ -21,7 +21,7 @@ const fn place(name: &'static str, address: &'static str) -> Place {
     Place { name, address }
 }
 
-const TEAM: [Place; 11] = [
+const TEAM: [Place; 12] = [
     place("Overview", "/console"),
     place("Intents", "/console/intents"),
     place("Partners", "/console/partners"),
@@ -31,17 +31,19 @@ const TEAM: [Place; 11] = [
     place("Ledger", "/console/ledger"),
     place("Playground", "/console/playground"),
     place("Approvals", "/console/approvals"),
+    place("Notices", "/console/notices"),
     place("Audit", "/console/audit"),
     place("Gateways", "/console/gateways"),
 ];
 
-const PARTNER: [Place; 7] = [
+const PARTNER: [Place; 8] = [
     place("Home", "/dashboard"),
     place("Go live", "/dashboard/go-live"),
     place("Offers", "/dashboard/offers"),
     place("Orders", "/dashboard/orders"),
     place("Money", "/dashboard/money"),
     place("Events", "/dashboard/events"),
+    place("Notices", "/dashboard/notices"),
     place("Access", "/dashboard/access"),
 ];
 

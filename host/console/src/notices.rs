@@ -6,12 +6,14 @@ use crate::frame::Notice;
 /// The query's name for it.
 pub(crate) const DONE: &str = "done";
 
-const NOTICES: [(&str, &str); 22] = [
+const NOTICES: [(&str, &str); 24] = [
     ("waits", "A second person of the team has to approve this. Nothing was done yet."),
     ("approved", "Approved. The partner is told by e-mail."),
     ("rejected", "Rejected. The partner is told by e-mail."),
     ("carried-out", "Approved, and carried out."),
     ("refused", "Refused. Nothing of it was done."),
+    ("published", "Published. Whom it concerns is told by e-mail and at its webhook."),
+    ("notice-withdrawn", "Withdrawn. Whoever was told of it is told so."),
     ("activated", "The version serves, or does so as soon as every gateway has it ready."),
     ("withdrawn", "The version is not to serve any more. What serves goes on."),
     ("unloaded", "The intent is out of service. Its versions stay loaded."),

@@ -103,6 +103,15 @@ pub(crate) struct Ident {
     is_linked: bool,
 }
 
+/// Where a notice stands, in a shape and a word.
+pub(crate) fn notice_chip(state: &str) -> Chip {
+    match state {
+        "upcoming" => Chip::new(Tone::Moving, "upcoming"),
+        "in_effect" => Chip::new(Tone::Good, "in effect"),
+        other => Chip::new(Tone::Idle, other),
+    }
+}
+
 /// Copies an identifier.
 #[derive(Template)]
 #[template(

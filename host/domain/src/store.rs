@@ -72,11 +72,13 @@ pub enum Kind {
     PartnerEvents,
     /// Events that wait to be sent. Key: when, and the event.
     QueuedEvents,
+    /// What will change for partners. Key: when it takes effect, and what it says; status: whether somebody has still to be told.
+    Notices,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -103,6 +105,7 @@ impl Kind {
         Self::WebSessions,
         Self::PartnerEvents,
         Self::QueuedEvents,
+        Self::Notices,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -135,6 +138,7 @@ impl Kind {
             Self::WebSessions => "web_sessions",
             Self::PartnerEvents => "partner_events",
             Self::QueuedEvents => "queued_events",
+            Self::Notices => "notices",
         }
     }
 

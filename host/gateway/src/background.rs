@@ -59,6 +59,8 @@ use crate::readiness::{ReadinessWatch, TaskRounds};
 const EVENTS_POLL: Duration = Duration::from_millis(500);
 /// How often it is looked whether statements are ready.
 const STATEMENTS_POLL: Duration = Duration::from_secs(3_600);
+/// How often it is looked whether partners have to be told of notices.
+const NOTICES_POLL: Duration = Duration::from_secs(5);
 /// How often live connections are looked through for probes that are due.
 const PROBE_POLL: Duration = Duration::from_secs(60);
 /// How often codes that are over are forgotten.
@@ -271,6 +273,9 @@ impl Background {
         tasks.spawn_duty("events", &duties, work, move |rounds| {
             messages::send_events(courier.clone(), turns.clone(), rounds)
         });
+        let notices = onboarding.notices;
+        let work = DutyWork { duty: Duty::Notices, every: NOTICES_POLL, due: HOURLY_DUE };
+        tasks.spawn_duty("notices", &duties, work, move |rounds| messages::tell_of_notices(notices.clone(), rounds));
         let statements = onboarding.statements;
         let work = DutyWork { duty: Duty::Statements, every: STATEMENTS_POLL, due: HOURLY_DUE };
         tasks.spawn_duty("statements", &duties, work, move |rounds| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use intent_gateway_domain::error::chain;
 use intent_gateway_onboarding::Postman;
 use intent_gateway_onboarding::events::{Courier, StatementNews};
+use intent_gateway_onboarding::notices::Notices;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
@@ -52,5 +53,17 @@ pub(crate) async fn tell_of_statements(statements: Arc<StatementNews>, rounds: T
         Ok(0) => {}
         Ok(told) => tracing::info!(told, "partners were told of their statements"),
         Err(error) => tracing::error!(error = %chain(&error), "partners could not be told of their statements"),
+    }
+}
+
+pub(crate) async fn tell_of_notices(notices: Arc<Notices>, rounds: TaskRounds) {
+    let told = notices.tell().await;
+    rounds.note_result(&told);
+    match told {
+        Ok(0) => {}
+        Ok(told) => tracing::info!(told, "partners were told of notices"),
+        Err(error) => {
+            tracing::error!(error = %chain(&error), "partners could not be told of notices; it is tried again")
+        }
     }
 }

@@ -17,7 +17,7 @@ use Scope::{All, Ledger, Review, Ship, Watch};
 /// What shows personal data of users, or a partner's papers, is not for `watch`. What hands out keys of a partner needs `all`:
 /// with them its bearer could sign completion reports, which are booked. So does naming or moving a partner's endpoint, to which
 /// users' requests and tokens go, for the team gives no fresh proof; and so does what is an orchestrator's.
-pub const ROUTES: [(&str, Method, Scope); 114] = [
+pub const ROUTES: [(&str, Method, Scope); 119] = [
     ("/api/v1/admin/accounts", Method::GET, Review),
     ("/api/v1/admin/accounts/{id}/documents/{document}", Method::GET, Review),
     // Showing and deciding take the scope of what waits, too.
@@ -59,6 +59,11 @@ pub const ROUTES: [(&str, Method, Scope); 114] = [
     ("/api/v1/admin/ledger/trial-balance", Method::GET, Ledger),
     ("/api/v1/admin/ledger/verify", Method::GET, Ledger),
     ("/api/v1/admin/metrics", Method::GET, Watch),
+    ("/api/v1/admin/notices", Method::GET, Watch),
+    // It writes to all partners.
+    ("/api/v1/admin/notices", Method::POST, Review),
+    ("/api/v1/admin/notices/{notice}", Method::GET, Watch),
+    ("/api/v1/admin/notices/{notice}/withdraw", Method::POST, Review),
     ("/api/v1/admin/orders", Method::GET, Review),
     ("/api/v1/admin/orders/{order_id}", Method::GET, Review),
     ("/api/v1/admin/overdue-orders", Method::GET, Review),
@@ -91,6 +96,7 @@ pub const ROUTES: [(&str, Method, Scope); 114] = [
     ("/api/v1/business/tier1/accounts/{account_id}/events/{event}/replay", Method::POST, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/findings", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/findings/summary", Method::GET, Watch),
+    ("/api/v1/business/tier1/accounts/{account_id}/notices", Method::GET, Watch),
     ("/api/v1/business/tier1/accounts/{account_id}/orders", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/orders/{order}", Method::GET, Review),
     ("/api/v1/business/tier1/accounts/{account_id}/overdue-orders", Method::GET, Review),

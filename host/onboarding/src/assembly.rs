@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::events::{Courier, Events, StatementNews};
 use super::keeper::RecordKeeper;
+use super::notices::Notices;
 use super::{
     Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
     SandboxCredentials, Sessions, Settings, SignIns, StrikeDesk, Submissions, TeamAlarm, TestCalls, Undoing,
@@ -95,6 +96,8 @@ pub struct Services {
     pub courier: Arc<Courier>,
     /// Tells of statements.
     pub statements: Arc<StatementNews>,
+    /// What will change for partners.
+    pub notices: Arc<Notices>,
     /// Who is routed.
     pub live: Arc<LivePartners>,
 }
@@ -179,6 +182,7 @@ impl Ports {
             events: Arc::new(Events { keeper: keeper.clone() }),
             courier: Arc::new(Courier { keeper: keeper.clone(), post: webhooks, busy: Mutex::default() }),
             statements: Arc::new(StatementNews { keeper: keeper.clone(), books }),
+            notices: Arc::new(Notices { keeper: keeper.clone(), contracts: contracts.clone() }),
             probes: Arc::new(Probes { keeper, probe, contracts, live: live.clone(), settings }),
             live,
         }

@@ -12,7 +12,7 @@ use super::sessions::Requester;
 use super::sign_in::ConnectionSignIn;
 use super::text::bounded_text;
 use super::undo::{Changed, Telling};
-use super::{OnboardingError, Settings, notices};
+use super::{OnboardingError, Settings, mail_texts};
 use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
 use crate::events::{EventData, Word};
 use crate::manifest::{Manifest, Status};
@@ -154,10 +154,10 @@ impl Connections {
                 let (what, text) = match &before {
                     Some(kept) => {
                         by.check_proof(self.keeper.now())?;
-                        let text = notices::moved("endpoint", kept.value.endpoint.url(), endpoint.url());
+                        let text = mail_texts::moved("endpoint", kept.value.endpoint.url(), endpoint.url());
                         (Changed::Endpoint { is_first: false }, text)
                     }
-                    None => (Changed::Endpoint { is_first: true }, notices::set("endpoint", endpoint.url())),
+                    None => (Changed::Endpoint { is_first: true }, mail_texts::set("endpoint", endpoint.url())),
                 };
                 let mut change = Change::default();
                 let telling = Telling { what, text, at: self.keeper.now(), by, base_url: &self.settings.base_url };
@@ -266,7 +266,7 @@ impl Connections {
                     json!({"intents": routed}),
                 ));
                 let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
-                let text = notices::live(&owner.business_name, routed.iter().cloned());
+                let text = mail_texts::live(&owner.business_name, routed.iter().cloned());
                 let event = EventData::connection_changed(&kept.value, routed.iter().cloned(), None);
                 self.keeper.tell(&owner, Word { subject: "Your connection is live", text, event }, &mut change)?;
                 Ok(Proposal::new(change, SwitchOn { connection: kept.value, routed }))
@@ -333,7 +333,7 @@ impl Connections {
                     json!({"reason": reason}),
                 ));
                 let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
-                let text = notices::lifted(&owner.business_name, &reason);
+                let text = mail_texts::lifted(&owner.business_name, &reason);
                 let event = EventData::connection_changed(&kept.value, std::iter::empty(), Some(reason.clone()));
                 let word = Word { subject: "The suspension of your connection was lifted", text, event };
                 self.keeper.tell(&owner, word, &mut change)?;
@@ -368,7 +368,7 @@ impl RecordKeeper {
         let account = kept.value.account.clone();
         let owner = self.require::<Account>(account.as_str(), "account").await?.value;
         change.audit.push(self.audit_entry(actor, "connection.suspended", &account, json!({"reason": reason})));
-        let text = notices::suspension(&owner.business_name, &account, base_url, &reason, incidents);
+        let text = mail_texts::suspension(&owner.business_name, &account, base_url, &reason, incidents);
         let event = EventData::ConnectionSuspended { reason: reason.clone() };
         self.tell(&owner, Word { subject: "Your connection was suspended", text, event }, change)?;
         kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });

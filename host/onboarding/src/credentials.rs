@@ -9,7 +9,7 @@ use super::events::EventData;
 use super::keeper::RecordKeeper;
 use super::sessions::Requester;
 use super::undo::{Changed, Telling};
-use super::{OnboardingError, notices};
+use super::{OnboardingError, mail_texts};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
@@ -115,7 +115,7 @@ impl SandboxCredentials {
                 kept.value.secrets.insert(0, new);
                 let mut change = Change::default();
                 change.put(&kept);
-                let text = notices::rotated("client_secret", (!at_once).then_some(until));
+                let text = mail_texts::rotated("client_secret", (!at_once).then_some(until));
                 let telling = Telling { what: Changed::ClientSecret, text, at, by, base_url: &self.base_url };
                 self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
                 if !at_once {

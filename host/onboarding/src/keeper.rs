@@ -59,6 +59,11 @@ impl RecordKeeper {
     }
 
     pub(crate) fn audit_entry(&self, actor: &Actor, action: &str, subject: &PartnerId, detail: Value) -> AuditDraft {
+        self.audit_of(actor, action, subject.as_str(), detail)
+    }
+
+    /// An entry about something else than an account.
+    pub(crate) fn audit_of(&self, actor: &Actor, action: &str, subject: &str, detail: Value) -> AuditDraft {
         AuditDraft {
             at_ms: self.now(),
             actor: actor.clone(),

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::keeper::RecordKeeper;
 use super::live::{LivePartners, mappings};
 use super::records::{Account, Connection, Manifests, Probed, Review, ReviewStatus, ReviewSubject};
-use super::{OnboardingError, Settings, notices};
+use super::{OnboardingError, Settings, mail_texts};
 use crate::connection::{ConnectionEvent, ConnectionState};
 use crate::descriptors::{self, Drift, Expected, PinnedTools, ToolReport, split_rewordings};
 use crate::events::{EventData, Word};
@@ -167,7 +167,7 @@ impl Probes {
         let told = connection.probe.as_ref().map(|before| before.failures.as_slice()).unwrap_or_default();
         if !live && !probed.passed && probed.failures != told {
             let owner = self.keeper.require::<Account>(connection.account.as_str(), "account").await?.value;
-            let text = notices::failed_probe(&owner.business_name, &probed.failures);
+            let text = mail_texts::failed_probe(&owner.business_name, &probed.failures);
             let event = EventData::probe_failed(&probed.failures);
             self.keeper.tell(&owner, Word { subject: "A probe of your connection failed", text, event }, change)?;
         }
@@ -254,7 +254,7 @@ impl Probes {
             &connection.account,
             detail,
         ));
-        let text = notices::quarantine(&owner.business_name, &review.id, &connection.quarantine);
+        let text = mail_texts::quarantine(&owner.business_name, &review.id, &connection.quarantine);
         let event = EventData::tools_drifted(&review.id, &connection.quarantine);
         self.keeper.tell(&owner, Word { subject: "Changed tools are out of service", text, event }, change)?;
         connection.drift_review = Some(review.id.clone());

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::golive_tests::GoLiveTests;
 use super::keeper::RecordKeeper;
-use super::notices::{self, of_state};
+use super::mail_texts::{self, of_state};
 use super::records::{Account, Connection, FailedRetest, Manifests};
 use super::{OnboardingError, text};
 use crate::connection::ConnectionState;
@@ -101,7 +101,7 @@ impl GoLiveTests {
         }
         let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
         let Some(until) = until else {
-            let text = notices::failed_test(&owner.business_name, intent, &report);
+            let text = mail_texts::failed_test(&owner.business_name, intent, &report);
             let event = EventData::test_failed(intent, &report, None);
             return keeper.tell(
                 &owner,
@@ -109,7 +109,7 @@ impl GoLiveTests {
                 change,
             );
         };
-        let text = notices::failed_retest(&owner.business_name, intent, &report, &text::date_and_time(until));
+        let text = mail_texts::failed_retest(&owner.business_name, intent, &report, &text::date_and_time(until));
         let event = EventData::test_failed(intent, &report, Some(text::rfc3339(until)));
         keeper.tell(&owner, Word { subject: "A test of your live connection did not pass", text, event }, change)?;
         let codes = |state| of_state(&report, state).map(|item| item.code.as_str()).collect::<Vec<_>>();

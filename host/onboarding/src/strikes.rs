@@ -22,9 +22,9 @@ use serde_json::json;
 
 use super::keeper::RecordKeeper;
 use super::live::LivePartners;
-use super::notices::StrikeNotice;
+use super::mail_texts::StrikeNotice;
 use super::records::{Account, Connection, ToldStrike};
-use super::{OnboardingError, notices};
+use super::{OnboardingError, mail_texts};
 use crate::connection::ConnectionState;
 use crate::connections::Suspending;
 use crate::events::{EventData, Word};
@@ -283,7 +283,7 @@ impl StrikeDesk {
                         StrikeNotice { finding, incidents }
                     })
                     .collect();
-                let text = notices::strikes(&owner.business_name, partner, &self.base_url, &notices, more);
+                let text = mail_texts::strikes(&owner.business_name, partner, &self.base_url, &notices, more);
                 let mut change = Change::default();
                 let event = EventData::strikes(&notices, more);
                 self.keeper.tell(&owner, Word { subject: "A strike was recorded", text, event }, &mut change)?;

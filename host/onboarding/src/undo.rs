@@ -15,7 +15,7 @@ use super::live::LivePartners;
 use super::records::{Account, Connection, Credentials};
 use super::sessions::Requester;
 use super::sign_in::ConnectionSignIn;
-use super::{OnboardingError, notices};
+use super::{OnboardingError, mail_texts};
 use crate::connection::ConnectionState;
 use crate::events::{EventData, Word};
 use intent_gateway_domain::audit::Actor;
@@ -122,8 +122,8 @@ impl RecordKeeper {
             owner.undoable.remove(0);
         }
         owner.undoable.push(Undoable { mark, what, at_ms: at, until_ms });
-        let notice = notices::ChangeNotice { text: &text, by, base_url, code: &code, until: until_ms };
-        let mail = notices::changed(&owner.business_name, &owner.id, &notice);
+        let notice = mail_texts::ChangeNotice { text: &text, by, base_url, code: &code, until: until_ms };
+        let mail = mail_texts::changed(&owner.business_name, &owner.id, &notice);
         let event = EventData::AccountChanged { what: owner_sees };
         self.tell(owner, Word { subject: "Your account was changed", text: mail, event }, change)
     }

@@ -11,7 +11,7 @@ use super::keeper::RecordKeeper;
 use super::records::Account;
 use super::sessions::Requester;
 use super::undo::{Changed, Telling};
-use super::{OnboardingError, notices};
+use super::{OnboardingError, mail_texts};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
@@ -104,8 +104,8 @@ impl Webhooks {
             // What was wrong was with the address before.
             (kept.value.events.stopped, kept.value.events.since_ms) = (None, Some(self.keeper.now()));
             let text = match previous_url.is_empty() {
-                true => notices::set("webhook", url),
-                false => notices::moved("webhook", &previous_url, url),
+                true => mail_texts::set("webhook", url),
+                false => mail_texts::moved("webhook", &previous_url, url),
             };
             let replacing = Replacing { at_once: false, action: "webhook.saved", previous_url, text };
             self.replace_key(kept, owner, replacing, by)
@@ -136,7 +136,7 @@ impl Webhooks {
                 by.check_proof(now)?;
             }
             let until = (!at_once).then(|| now.plus_ms(ROTATION_OVERLAP_MS));
-            let text = notices::rotated("webhook_signing_key", until);
+            let text = mail_texts::rotated("webhook_signing_key", until);
             let previous_url = kept.value.url.clone();
             let replacing = Replacing { at_once, action: "webhook.rotated", previous_url, text };
             self.replace_key(kept, owner, replacing, by)
@@ -176,7 +176,7 @@ impl Webhooks {
             let detail = json!({"secret": id, "previous_until_ms": previous_until_ms});
             change.audit.push(self.keeper.audit_entry(&by.actor, "webhook.event_secret_rotated", account, detail));
             let overlap = previous_until_ms.filter(|until| *until > now);
-            let text = notices::event_secret_rotated(&owner.business_name, overlap);
+            let text = mail_texts::event_secret_rotated(&owner.business_name, overlap);
             let event = match overlap {
                 Some(until) => EventData::key_expiring("webhook_event_secret", until),
                 None => EventData::AccountChanged { what: "webhook_event_secret".to_owned() },

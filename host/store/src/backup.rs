@@ -198,7 +198,7 @@ const DICTIONARIES_IN_SEGMENTS: SegmentStatements =
     SegmentStatements { page: None, insert: "INSERT INTO receipt_dictionaries (number, bytes) VALUES ($1, $2)" };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
-pub(crate) const TABLES: [Table; 39] = [
+pub(crate) const TABLES: [Table; 40] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -225,6 +225,7 @@ pub(crate) const TABLES: [Table; 39] = [
     records!("web_sessions"),
     records!("partner_events"),
     records!("queued_events"),
+    records!("notices"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 25] = [
+const STEPS: [Step; 26] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -170,10 +170,16 @@ const STEPS: [Step; 25] = [
         sqlite: include_str!("../migrations/V25__partner_events.sqlite.sql"),
         postgres: include_str!("../migrations/V25__partner_events.postgres.sql"),
     },
+    Step {
+        name: "V26__notices",
+        both: include_str!("../migrations/V26__notices.sql"),
+        sqlite: include_str!("../migrations/V26__notices.sqlite.sql"),
+        postgres: include_str!("../migrations/V26__notices.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows: that of the last step.
-pub(crate) const VERSION: u64 = 25;
+pub(crate) const VERSION: u64 = 26;
 const LAST: SchemaVersion = VERSION as SchemaVersion;
 
 /// The step that makes room for the starts of chains.

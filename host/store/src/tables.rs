@@ -114,6 +114,7 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::WebSessions => statements!("web_sessions"),
         Kind::PartnerEvents => statements!("partner_events"),
         Kind::QueuedEvents => statements!("queued_events"),
+        Kind::Notices => statements!("notices"),
     }
 }
 

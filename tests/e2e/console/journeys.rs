@@ -142,6 +142,32 @@ async fn a_business_goes_live_and_out_again_by_pages() {
     let refused = team.act("/console/playground", "/console/playground/search", &fields).await;
     assert!((400..500).contains(&refused.status) && refused.text.contains("/vehicle"), "{}", refused.text);
 
+    // What will change is announced, and seen by the partner.
+    let place = "/console/notices";
+    let fields = [
+        ("kind", "other"),
+        ("title", "A pause <script>"),
+        ("text", "For an hour."),
+        ("version", ""),
+        ("intents", "auto.book_ac_service"),
+        ("takes_effect_at", "2020-01-01T00:00:00Z"),
+    ];
+    let late = team.act(place, place, &fields).await;
+    assert!((400..500).contains(&late.status) && late.text.contains("NOTICE_TOO_SHORT"), "{}", late.text);
+    let ahead = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24)).to_string();
+    let mut fields = fields;
+    fields[5].1 = &ahead;
+    assert!(led_to(&team.act(place, place, &fields).await).ends_with("done=published"));
+    let seen = partner.page("/dashboard/notices").await;
+    assert!(seen.contains("One thing will change.") && seen.contains("A pause &#60;script&#62;"), "{seen}");
+    platform.mails_saying(&business.email, "For an hour.", 1).await;
+    let notice = between(&team.page(place).await, "href=\"/console/notices/", "\"").to_owned();
+    let notice = format!("{place}/{notice}");
+    let withdrawn = team.act(&notice, &format!("{notice}/withdraw"), &[("reason", "No pause is needed.")]).await;
+    assert!(led_to(&withdrawn).ends_with("done=notice-withdrawn"));
+    assert!(partner.page("/dashboard/notices").await.contains("No pause is needed."));
+    platform.mails_saying(&business.email, "No pause is needed.", 1).await;
+
     // Every page that has the name shows it as text.
     for (browser, path) in [(&mut partner, "/dashboard"), (&mut team, at.as_str())] {
         let page = browser.page(path).await;

@@ -198,6 +198,12 @@ async fn operations(
     operations
 }
 
+/// A notice that asks nothing of partners' programs, a day ahead.
+fn notice() -> Value {
+    let at = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24);
+    json!({"kind": "other", "title": "A pause", "text": "For an hour.", "takes_effect_at": at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()})
+}
+
 /// A body that the operation would take.
 fn body(name: &str, reference: &str) -> Value {
     match name.rsplit('/').next().expect("a last part") {
@@ -212,11 +218,12 @@ fn body(name: &str, reference: &str) -> Value {
             let (code, order) = ("WARRANTY_DECLINED", "BK-1");
             json!({"intent": INTENT, "code": code, "external_id": order, "reason": "by a stranger"})
         }
+        "notices" => notice(),
         "policy" => json!({"policy": "auto"}),
         "promote" => json!({"why": "by a stranger"}),
         "rollout" => json!({"act": "abort", "why": "by a stranger"}),
         "revocations" => json!({"key": "0011223344556677", "reason": "by a stranger"}),
-        "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
+        "suspend" | "lift" | "accept-drift" | "withdraw" => json!({"reason": "by a stranger"}),
         "{account_id}" if name.contains("/tier2/") => json!({
             "business_name": "CoolCar",
             "legal_name": "CoolCar",
@@ -314,8 +321,12 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
     let contracts = platform.gateway.admin_get("/contracts").await;
     let digest = contracts["contracts"][0]["digest"].as_str().expect("a digest").to_owned();
 
+    let announced = platform.admin("/api/v1/admin/notices", notice()).await["notice_id"].clone();
+    let announced = announced.as_str().expect("an id").to_owned();
+
     let fill = |parameter: &str| match parameter {
         "account_id" | "id" | "partner" => own.id.clone(),
+        "notice" => announced.clone(),
         "ticket" => "none".to_owned(),
         "issuer" => "0".repeat(32),
         "review" => review.clone(),

@@ -1509,6 +1509,25 @@ export interface components {
             /** @enum {string} */
             readonly type: "account.changed";
         } | {
+            /** @description Something will change. */
+            readonly data: components["schemas"]["EventNotice"];
+            /** @enum {string} */
+            readonly type: "notice.published";
+        } | {
+            /** @description Something will change within a week. */
+            readonly data: components["schemas"]["EventNotice"];
+            /** @enum {string} */
+            readonly type: "notice.reminder";
+        } | {
+            /** @description Something that was announced will not change. */
+            readonly data: {
+                readonly notice_id: string;
+                readonly reason: string;
+                readonly title: string;
+            };
+            /** @enum {string} */
+            readonly type: "notice.withdrawn";
+        } | {
             /** @description The partner has asked for an event to try its webhook. */
             readonly data: Record<string, unknown>;
             /** @enum {string} */
@@ -1518,6 +1537,19 @@ export interface components {
         readonly EventFailure: {
             readonly code: string;
             readonly message: string;
+        };
+        /** @description A change that is told ahead. */
+        readonly EventNotice: {
+            /** @description The intents that it is about; empty where it is about all. */
+            readonly intents: readonly string[];
+            readonly kind: components["schemas"]["NoticeKind"];
+            readonly notice_id: string;
+            readonly takes_effect_at: string;
+            /** @description What changes, and what is to be done. */
+            readonly text: string;
+            readonly title: string;
+            /** @description The version that what it is about has then. */
+            readonly version: string | null;
         };
         /** @description An order that waits for its report. */
         readonly EventOrder: {
@@ -2465,6 +2497,79 @@ export interface components {
             /** @description It may be called until this time; null where it has no deadline. */
             readonly until: string | null;
         };
+        /** @description A notice, as the platform team sees it. */
+        readonly NoticeBody: components["schemas"]["PartnerNotice"] & {
+            readonly published_by: components["schemas"]["ActorBody"];
+            /** @description How far partners have been told. */
+            readonly told: readonly components["schemas"]["NoticeTelling"][];
+            readonly withdrawn_by: components["schemas"]["ActorBody"] | null;
+        };
+        /**
+         * @description What a notice is about.
+         * @enum {string}
+         */
+        readonly NoticeKind: "manifest_schema" | "contract" | "api" | "webhooks" | "other";
+        /** @description A page of notices, in the order in which they take effect. */
+        readonly NoticeList: {
+            /** @description `after` of the next page; null on the last one. */
+            readonly next: string | null;
+            readonly notices: readonly components["schemas"]["NoticeBody"][];
+        };
+        /** @description A change that partners are told of. */
+        readonly NoticeRequest: {
+            /**
+             * @description Whom it concerns: partners that offer one of these intents, or have asked to; everybody where there are none. A notice about
+             *     contracts names their intents.
+             */
+            readonly intents?: readonly string[] | null;
+            /** @description What changes. */
+            readonly kind: components["schemas"]["NoticeKind"];
+            /**
+             * @description When it takes effect, RFC 3339: 30 days ahead or more, 90 for the kinds `api` and `webhooks`, at once for `other`.
+             * @example 2027-03-01T00:00:00Z
+             */
+            readonly takes_effect_at: string;
+            /** @description What changes, and what partners have to do. */
+            readonly text: string;
+            /**
+             * @description One line.
+             * @example Manifests have a member for holidays
+             */
+            readonly title: string;
+            /**
+             * @description The version that what changes has then. Of a manifest schema it is required, and greater than the one in force.
+             * @example 0.2.0
+             */
+            readonly version?: string | null;
+        };
+        /**
+         * @description What partners are told of a notice.
+         * @enum {string}
+         */
+        readonly NoticeStage: "published" | "reminder" | "withdrawn";
+        /**
+         * @description Where a notice stands.
+         * @enum {string}
+         */
+        readonly NoticeState: "upcoming" | "in_effect" | "withdrawn";
+        /** @description How far partners have been told one thing of a notice. */
+        readonly NoticeTelling: {
+            /** @description From when on. */
+            readonly due_at: string;
+            /** @description When the last one was, or telling was called off; null while it is due or still to come. */
+            readonly ended_at: string | null;
+            /**
+             * Format: int64
+             * @description How many partners were told so far.
+             */
+            readonly partners: number;
+            readonly stage: components["schemas"]["NoticeStage"];
+        };
+        /** @description That a notice does not hold any more. */
+        readonly NoticeWithdrawal: {
+            readonly at: string;
+            readonly reason: string;
+        };
         /** @description A kind of request that partners must be able to serve. */
         readonly Occasion: {
             /** @description JSON Pointer into the arguments of the search. */
@@ -2947,6 +3052,27 @@ export interface components {
         readonly PartnerList: {
             /** @description Sorted by identifier. */
             readonly partners: readonly components["schemas"]["PartnerEntry"][];
+        };
+        /** @description A notice, as partners see it. */
+        readonly PartnerNotice: {
+            /** @description The intents that it is about; empty where it is about all. */
+            readonly intents: readonly string[];
+            readonly kind: components["schemas"]["NoticeKind"];
+            /** @example ntc_019cdff1a8000123456789abcdef */
+            readonly notice_id: string;
+            readonly published_at: string;
+            readonly state: components["schemas"]["NoticeState"];
+            readonly takes_effect_at: string;
+            /** @description What changes, and what is to be done. */
+            readonly text: string;
+            readonly title: string;
+            /** @description The version that what changes has then. */
+            readonly version: string | null;
+            readonly withdrawn: components["schemas"]["NoticeWithdrawal"] | null;
+        };
+        /** @description The notices that concern a partner, the one that takes effect last first. */
+        readonly PartnerNotices: {
+            readonly notices: readonly components["schemas"]["PartnerNotice"][];
         };
         /** @description A whole order, for its partner: nothing of the person, and nothing that only the user's side has said. */
         readonly PartnerOrder: components["schemas"]["OrderBody"] & {
@@ -5106,6 +5232,11 @@ export interface components {
              */
             readonly slow: number;
         };
+        /** @description Why a notice is withdrawn. */
+        readonly WithdrawNoticeRequest: {
+            /** @description Told to whoever was told of the notice. */
+            readonly reason: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -5205,6 +5336,7 @@ export type EventBody = components['schemas']['EventBody'];
 export type EventConfirmation = components['schemas']['EventConfirmation'];
 export type EventData = components['schemas']['EventData'];
 export type EventFailure = components['schemas']['EventFailure'];
+export type EventNotice = components['schemas']['EventNotice'];
 export type EventOrder = components['schemas']['EventOrder'];
 export type EventSendingBody = components['schemas']['EventSendingBody'];
 export type EventState = components['schemas']['EventState'];
@@ -5286,6 +5418,14 @@ export type MonthsBody = components['schemas']['MonthsBody'];
 export type NamedVersion = components['schemas']['NamedVersion'];
 export type NextStepBody = components['schemas']['NextStepBody'];
 export type NextTool = components['schemas']['NextTool'];
+export type NoticeBody = components['schemas']['NoticeBody'];
+export type NoticeKind = components['schemas']['NoticeKind'];
+export type NoticeList = components['schemas']['NoticeList'];
+export type NoticeRequest = components['schemas']['NoticeRequest'];
+export type NoticeStage = components['schemas']['NoticeStage'];
+export type NoticeState = components['schemas']['NoticeState'];
+export type NoticeTelling = components['schemas']['NoticeTelling'];
+export type NoticeWithdrawal = components['schemas']['NoticeWithdrawal'];
 export type Occasion = components['schemas']['Occasion'];
 export type OfficerBody = components['schemas']['OfficerBody'];
 export type Opening = components['schemas']['Opening'];
@@ -5325,6 +5465,8 @@ export type PartnerChecklistItem = components['schemas']['PartnerChecklistItem']
 export type PartnerEntry = components['schemas']['PartnerEntry'];
 export type PartnerFindings = components['schemas']['PartnerFindings'];
 export type PartnerList = components['schemas']['PartnerList'];
+export type PartnerNotice = components['schemas']['PartnerNotice'];
+export type PartnerNotices = components['schemas']['PartnerNotices'];
 export type PartnerOrder = components['schemas']['PartnerOrder'];
 export type PartnerOverdue = components['schemas']['PartnerOverdue'];
 export type PartnerReport = components['schemas']['PartnerReport'];
@@ -5489,5 +5631,6 @@ export type Widget = components['schemas']['Widget'];
 export type WidgetChoice = components['schemas']['WidgetChoice'];
 export type Window = components['schemas']['Window'];
 export type WindowBody = components['schemas']['WindowBody'];
+export type WithdrawNoticeRequest = components['schemas']['WithdrawNoticeRequest'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -167,6 +167,12 @@ what was sent; strikes; reports that were refused or are questioned. One after t
     }
   }
 
+  /** Lists the notices that concern the partner, the one that takes effect last first: those about everybody, and those about an
+intent that it offers or has asked to offer. */
+  listOwnNotices(accountId: string, call: Call = {}): Promise<Models.PartnerNotices> {
+    return this.transport.send({ method: "GET", path: `/api/v1/business/tier1/accounts/${segment(accountId)}/notices`, repeatable: true }, call);
+  }
+
   /** Lists what was ordered at the partner, newest first. */
   listOwnOrders(accountId: string, args: { before?: string; limit?: number; intent?: string; state?: string; open?: boolean; in_doubt?: boolean } = {}, call: Call = {}): Promise<Models.OrderList> {
     return this.transport.send({ method: "GET", path: `/api/v1/business/tier1/accounts/${segment(accountId)}/orders`, args, repeatable: true }, call);
@@ -554,6 +560,21 @@ once more. */
     }
   }
 
+  /** Lists the notices, in the order in which they take effect. */
+  listNotices(args: { after?: string; limit?: number } = {}, call: Call = {}): Promise<Models.NoticeList> {
+    return this.transport.send({ method: "GET", path: `/api/v1/admin/notices`, args, repeatable: true }, call);
+  }
+
+  /** Lists the notices, in the order in which they take effect. One after the other, over all pages. */
+  async *iterateNotices(args: { after?: string; limit?: number } = {}, call: Call = {}): AsyncGenerator<Models.NoticeBody, void, undefined> {
+    for (let turn = args; ; ) {
+      const page = await this.listNotices(turn, call);
+      yield* page.notices;
+      if (page.next == null) return;
+      turn = { ...turn, after: page.next };
+    }
+  }
+
   /** Lists overdue orders, the one opened first at the head. */
   listOverdue(args: { after?: string; limit?: number } = {}, call: Call = {}): Promise<Models.OverdueList> {
     return this.transport.send({ method: "GET", path: `/api/v1/admin/overdue-orders`, args, repeatable: true }, call);
@@ -644,6 +665,12 @@ once more. */
     return this.transport.send({ method: "POST", path: `/api/v1/admin/contracts/${segment(digest)}/promote`, json: body }, call);
   }
 
+  /** Publishes a notice: partners whom it concerns see it, and are told by mail and at their webhooks; again a week before it takes
+effect. */
+  publishNotice(body: Models.NoticeRequest, call: Call = {}): Promise<Models.NoticeBody | Models.ApprovalBody> {
+    return this.transport.send({ method: "POST", path: `/api/v1/admin/notices`, json: body }, call);
+  }
+
   /** Hands a document over as a file. That it was read, and by whom, is in the audit log first. */
   readDocument(id: string, document: string, call: Call = {}): Promise<Uint8Array> {
     return this.transport.bytes({ method: "GET", path: `/api/v1/admin/accounts/${segment(id)}/documents/${segment(document)}`, repeatable: true }, call);
@@ -713,6 +740,11 @@ and nothing is kept. */
   /** Shows all metrics, in Prometheus' text format. */
   showMetrics(call: Call = {}): Promise<Uint8Array> {
     return this.transport.bytes({ method: "GET", path: `/api/v1/admin/metrics`, repeatable: true }, call);
+  }
+
+  /** Shows a notice, and how far partners have been told. */
+  showNotice(notice: string, call: Call = {}): Promise<Models.NoticeBody> {
+    return this.transport.send({ method: "GET", path: `/api/v1/admin/notices/${segment(notice)}`, repeatable: true }, call);
   }
 
   /** Shows an order whole: what was ordered, how far it is and what happened to it, its receipts, and the findings about it. */
@@ -804,5 +836,10 @@ beside their targets. */
   /** No longer wants the version that an intent waits for. What serves goes on. */
   withdrawComing(intent: string, call: Call = {}): Promise<void> {
     return this.transport.send({ method: "DELETE", path: `/api/v1/admin/intents/${segment(intent)}/coming` }, call);
+  }
+
+  /** Withdraws a notice that has not taken effect. Whoever was told of it is told so. */
+  withdrawNotice(notice: string, body: Models.WithdrawNoticeRequest, call: Call = {}): Promise<Models.NoticeBody> {
+    return this.transport.send({ method: "POST", path: `/api/v1/admin/notices/${segment(notice)}/withdraw`, json: body }, call);
   }
 }

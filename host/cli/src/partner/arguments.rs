@@ -35,6 +35,10 @@ pub(crate) enum PartnerCommand {
     /// List what was told to a business's webhook; have it sent again; try the webhook; replace the secret.
     #[command(subcommand)]
     Event(EventCommand),
+    /// Show what will change for a partner, and has changed lately.
+    #[command(after_help = "A partner may look at itself: with its own token, or with its credentials in \
+        INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET.\n\nExample:\n  intent-gateway partner notices")]
+    Notices(StatusArgs),
     /// Probe a partner's server: `initialize`, `tools/list`, and no call.
     #[command(after_help = "Exit codes: 0 the probe passed, 1 it failed.\n\n\
         Example:\n  intent-gateway partner probe ptr_0123456789abcdef")]

@@ -29,6 +29,7 @@ pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
 use crate::access;
 use crate::ask::refuse;
 use crate::client::{Gateway, GatewayError};
+use crate::notice;
 use crate::order;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::print;
@@ -44,6 +45,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::Status(arguments) => status(arguments),
         PartnerCommand::Document(command) => document::run(command),
         PartnerCommand::Event(command) => event::run(command),
+        PartnerCommand::Notices(arguments) => notices(arguments),
         PartnerCommand::Probe(arguments) => probe(arguments),
         PartnerCommand::Test(arguments) => test(arguments),
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
@@ -127,6 +129,14 @@ fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let (gateway, id) = open_for(common, id.as_ref())?;
     let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}"));
     tell(answer, common.json, show::overview)?;
+    Ok(Verdict::Clean)
+}
+
+fn notices(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
+    let StatusArgs { id, common } = arguments;
+    let (gateway, id) = open_for(common, id.as_ref())?;
+    let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}/notices"));
+    tell(answer, common.json, |list, _| notice::show_partners(list))?;
     Ok(Verdict::Clean)
 }
 

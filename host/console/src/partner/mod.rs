@@ -6,6 +6,7 @@ mod events;
 mod go_live;
 mod home;
 mod money;
+mod notices;
 mod offers;
 mod orders;
 mod report;
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Router<Arc<Console>> {
         .route(report::ADDRESS, get(report::show_report))
         .merge(money::routes())
         .merge(events::routes())
+        .route(notices::ADDRESS, get(notices::show_notices))
         .merge(access::routes())
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod gateways;
 mod intents;
 mod ledger;
+mod notices;
 mod orders;
 mod overview;
 mod partners;
@@ -48,6 +49,7 @@ pub(crate) fn routes() -> Router<Arc<Console>> {
         .merge(orders::routes())
         .merge(rankings::routes())
         .merge(ledger::routes())
+        .merge(notices::routes())
         .merge(audit::routes())
         .merge(gateways::routes())
         .merge(settings::routes())

@@ -116,10 +116,12 @@ pub enum Duty {
     Events,
     /// Tells partners of statements that are ready.
     Statements,
+    /// Tells partners of notices.
+    Notices,
 }
 
 impl Duty {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Probes,
         Self::Sweep,
         Self::UnreportedOrders,
@@ -133,6 +135,7 @@ impl Duty {
         Self::ConnectionEnds,
         Self::Events,
         Self::Statements,
+        Self::Notices,
     ];
 
     /// Its name, in the store, the log and the metrics. One that was released never gets another meaning.
@@ -152,6 +155,7 @@ impl Duty {
             Self::ConnectionEnds => "connection-ends",
             Self::Events => "events",
             Self::Statements => "statements",
+            Self::Notices => "notices",
         }
     }
 }

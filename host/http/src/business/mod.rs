@@ -11,6 +11,7 @@ mod documents;
 mod entry;
 mod events;
 mod findings;
+mod notices;
 mod orders;
 mod overdue;
 mod statements;
@@ -47,6 +48,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(documents::replace, documents::remove))
         .routes(routes!(findings::list_own_findings))
         .routes(routes!(findings::summarize_own_findings))
+        .routes(routes!(notices::list_own_notices))
         .routes(routes!(orders::list_own_orders))
         .routes(routes!(orders::show_own_order))
         .routes(routes!(statements::months))

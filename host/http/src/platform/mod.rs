@@ -1,5 +1,6 @@
 //! What the platform team does for partners: reviews, probes, tests, switches on, suspends; sees how they fare in service;
-//! reads who serves, the audit log, orders, what is overdue of them, the receipts of rankings, and the faults of contracts.
+//! reads who serves, the audit log, orders, what is overdue of them, the receipts of rankings, and the faults of contracts; tells partners of
+//! what will change.
 //!
 //! Contracts themselves are not here; they are in [`crate::admin`].
 
@@ -11,6 +12,7 @@ mod faults;
 mod gateways;
 mod health;
 mod ledger;
+mod notices;
 mod orders;
 mod overdue;
 mod receipts;
@@ -82,6 +84,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(receipts::list_rankings))
         .routes(routes!(receipts::show_receipt))
         .routes(routes!(receipts::replay_receipt))
+        .routes(routes!(notices::list_notices, notices::publish_notice))
+        .routes(routes!(notices::show_notice))
+        .routes(routes!(notices::withdraw_notice))
         .routes(routes!(faults::list_faults))
         .routes(routes!(faults::show_fault))
 }

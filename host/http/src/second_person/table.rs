@@ -54,7 +54,7 @@ const fn row(method: Method, route: &'static str, when: When, what: &'static str
 }
 
 #[rustfmt::skip]
-pub(crate) static OPERATIONS: [Operation; 48] = [
+pub(crate) static OPERATIONS: [Operation; 50] = [
     row(Method::POST, "/api/v1/admin/approvals/{approval}/approve", Never, "is what the second person does"),
     row(Method::POST, "/api/v1/admin/approvals/{approval}/refuse", Never, "what was refused can be asked for again"),
     row(Method::POST, "/api/v1/admin/contracts", Forced, "makes a version live that takes values out"),
@@ -68,6 +68,8 @@ pub(crate) static OPERATIONS: [Operation; 48] = [
     row(Method::POST, "/api/v1/admin/intents/{intent}/rollout", Never, "it is begun again, or the version before activated; what it may lead to was approved when it began"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/correction", Always, "corrects an entry of the ledger"),
     row(Method::POST, "/api/v1/admin/ledger/entries/{number}/reversal", Always, "takes an entry of the ledger back"),
+    row(Method::POST, "/api/v1/admin/notices", Always, "writes to the partners whom a notice concerns"),
+    row(Method::POST, "/api/v1/admin/notices/{notice}/withdraw", Never, "another notice is published; what was announced must not be waited for"),
     row(Method::POST, "/api/v1/admin/partners/{partner}/strikes", Never, "a strike ends by itself, the suspension after three is lifted"),
     row(Method::POST, "/api/v1/admin/receipts/export", Never, "changes nothing"),
     row(Method::POST, "/api/v1/admin/receipts/{receipt}/replay", Never, "changes nothing"),

@@ -12,7 +12,7 @@ use super::record::{EventState, PartnerEvent, QueuedEvent, Try};
 use super::signature::sign;
 use crate::OnboardingError;
 use crate::keeper::RecordKeeper;
-use crate::notices;
+use crate::mail_texts;
 use crate::records::Account;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -252,7 +252,7 @@ impl Courier {
         let detail = json!({"url": webhook.value.url, "reason": reason});
         change.audit.push(keeper.audit_entry(&Actor::gateway(), "webhook.events_stopped", &account, detail));
         let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
-        let text = notices::events_stopped(&owner.business_name, &webhook.value.url, reason);
+        let text = mail_texts::events_stopped(&owner.business_name, &webhook.value.url, reason);
         change.mail.push(keeper.mail(&owner.email, "Your webhook is sent nothing any more", text)?);
         telemetry::event_sent("stopped");
         Ok(())

@@ -25,11 +25,12 @@ mod told;
 
 pub use courier::{Courier, Turn};
 pub use desk::{EVENTS_LISTED_MAX, Events, TESTS_AN_HOUR};
+pub(crate) use record::event_id;
 pub use record::{EventState, PartnerEvent, PostedEvent, QueuedEvent, Try, forget_events};
 pub use signature::SECRET_PREFIX;
 pub(crate) use signature::write_secret;
 pub use statements::StatementNews;
-pub use told::{EventConfirmation, EventData, EventFailure, EventOrder, EventStrike, EventTool};
+pub use told::{EventConfirmation, EventData, EventFailure, EventNotice, EventOrder, EventStrike, EventTool};
 
 use super::OnboardingError;
 use super::keeper::RecordKeeper;
@@ -53,9 +54,22 @@ pub(crate) struct Word<'a> {
 impl RecordKeeper {
     /// Tells the owner of an account something within a change: by mail, and as an event.
     pub(crate) fn tell(&self, owner: &Account, word: Word<'_>, change: &mut Change) -> Result<(), OnboardingError> {
+        let id = self.new_event_id()?;
+        self.tell_as(id, owner, word, change)
+    }
+
+    /// The same under a name that the caller has chosen: whoever finds an event of that name has told it already.
+    pub(crate) fn tell_as(
+        &self,
+        id: String,
+        owner: &Account,
+        word: Word<'_>,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
         let Word { subject, text, event } = word;
         change.mail.push(self.mail(&owner.email, subject, text)?);
-        self.queue_event(&owner.id, event, change).map(drop)
+        self.queue(id, &owner.id, event, change);
+        Ok(())
     }
 
     /// Keeps an event within a change, to be sent at once.
@@ -65,10 +79,18 @@ impl RecordKeeper {
         data: EventData,
         change: &mut Change,
     ) -> Result<PartnerEvent, OnboardingError> {
-        let rest = hex(&random::<EVENT_ID_BYTES>(self.vault.entropy())?);
-        let event = PartnerEvent::new(record::event_id(self.now(), &rest), account.clone(), data, self.now());
+        Ok(self.queue(self.new_event_id()?, account, data, change))
+    }
+
+    fn queue(&self, id: String, account: &PartnerId, data: EventData, change: &mut Change) -> PartnerEvent {
+        let event = PartnerEvent::new(id, account.clone(), data, self.now());
         change.put(&Versioned::new(event.clone()));
         change.put(&Versioned::new(QueuedEvent::of(&event, self.now())));
-        Ok(event)
+        event
+    }
+
+    fn new_event_id(&self) -> Result<String, OnboardingError> {
+        let rest = hex(&random::<EVENT_ID_BYTES>(self.vault.entropy())?);
+        Ok(event_id(self.now(), &rest))
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::record::{PartnerEvent, QueuedEvent, event_id};
+use super::Word;
+use super::record::{PartnerEvent, event_id};
 use super::told::EventData;
 use crate::OnboardingError;
 use crate::keeper::RecordKeeper;
-use crate::notices;
+use crate::mail_texts;
 use crate::records::Account;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::Deliveries;
@@ -14,7 +15,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, Versioned, load};
+use intent_gateway_domain::store::{Change, load};
 
 /// Days after the end of a month from which on its statement counts as ready.
 const READY_AFTER_DAYS: i8 = 2;
@@ -92,13 +93,11 @@ impl StatementNews {
                 let owner = load::<Account>(&*keeper.store, partner.as_str()).await?;
                 let is_told = load::<PartnerEvent>(&*keeper.store, &id).await?.is_some();
                 let Some(owner) = owner.filter(|_| !is_told) else { return Ok(Proposal::nothing(false)) };
-                let data = EventData::StatementReady { month: month.name.clone() };
-                let event = PartnerEvent::new(id.clone(), partner.clone(), data, keeper.now());
+                let text = mail_texts::statement(&owner.value.business_name, &month.name);
+                let event = EventData::StatementReady { month: month.name.clone() };
                 let mut change = Change::default();
-                change.put(&Versioned::new(QueuedEvent::of(&event, keeper.now())));
-                change.put(&Versioned::new(event));
-                let text = notices::statement(&owner.value.business_name, &month.name);
-                change.mail.push(keeper.mail(&owner.value.email, "Your statement is ready", text)?);
+                let word = Word { subject: "Your statement is ready", text, event };
+                keeper.tell_as(id.clone(), &owner.value, word, &mut change)?;
                 Ok(Proposal::new(change, true))
             })
             .await

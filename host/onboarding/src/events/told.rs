@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::confirmations::Ending;
 use crate::descriptors::Drift;
-use crate::notices::{StrikeNotice, of_state, short};
+use crate::mail_texts::{StrikeNotice, of_state, short};
+use crate::notices::{Notice, NoticeKind, NoticeStage};
 use crate::records::Connection;
 use crate::text::rfc3339;
 use intent_gateway_domain::clock::Timestamp;
@@ -106,6 +107,15 @@ pub enum EventData {
         /// `client_secret`, `webhook`, `endpoint` or `webhook_event_secret`.
         what: String,
     },
+    /// Something will change.
+    #[serde(rename = "notice.published")]
+    NoticePublished(EventNotice),
+    /// Something will change within a week.
+    #[serde(rename = "notice.reminder")]
+    NoticeReminder(EventNotice),
+    /// Something that was announced will not change.
+    #[serde(rename = "notice.withdrawn")]
+    NoticeWithdrawn { notice_id: String, title: String, reason: String },
     /// The partner has asked for an event to try its webhook.
     #[serde(rename = "webhook.test")]
     WebhookTest {},
@@ -179,6 +189,24 @@ pub struct EventOrder {
     pub due_at: Option<String>,
 }
 
+/// A change that is told ahead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct EventNotice {
+    pub notice_id: String,
+    pub kind: NoticeKind,
+    pub title: String,
+    /// What changes, and what is to be done.
+    pub text: String,
+    /// The version that what it is about has then.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub version: Option<String>,
+    /// The intents that it is about; empty where it is about all.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    pub intents: Vec<IntentId>,
+    pub takes_effect_at: String,
+}
+
 impl EventData {
     /// That a connection is in the state that it has now.
     pub(crate) fn connection_changed(
@@ -239,6 +267,27 @@ impl EventData {
             routed_until: ending.routed_until.map(rfc3339),
         };
         Self::ConfirmationEnding { confirmations: endings.iter().take(LISTED_MAX).map(told).collect() }
+    }
+
+    pub(crate) fn notice(notice: &Notice, stage: NoticeStage) -> Self {
+        let told = || EventNotice {
+            notice_id: notice.id.clone(),
+            kind: notice.kind,
+            title: notice.title.clone(),
+            text: notice.text.clone(),
+            version: notice.version.clone(),
+            intents: notice.intents.iter().cloned().collect(),
+            takes_effect_at: rfc3339(notice.takes_effect_at_ms),
+        };
+        match stage {
+            NoticeStage::Published => Self::NoticePublished(told()),
+            NoticeStage::Reminder => Self::NoticeReminder(told()),
+            NoticeStage::Withdrawn => Self::NoticeWithdrawn {
+                notice_id: notice.id.clone(),
+                title: notice.title.clone(),
+                reason: notice.withdrawn.as_ref().map(|withdrawn| withdrawn.reason.clone()).unwrap_or_default(),
+            },
+        }
     }
 
     pub(crate) fn overdue(orders: &[Order]) -> Self {

@@ -27,6 +27,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+pub(crate) use authoring::MANIFEST_VERSION;
 pub use authoring::from_authoring;
 pub use catalogue::{Catalogue, LiveIntent};
 pub use phone::{PHONE_LIMITS, PhoneManifest, generate_by_phone};

@@ -11,6 +11,7 @@ use super::world::{START, World, actor, asked_by};
 use crate::OnboardingError;
 use crate::credentials::ROTATION_OVERLAP_MS;
 use crate::events::*;
+use crate::notices::NoticeKind;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::secret::Secret;
@@ -353,6 +354,15 @@ fn samples() -> Vec<EventData> {
     let intent = IntentId::parse("auto.book_ac_service").expect("well formed");
     let text = str::to_owned;
     let failure = EventFailure { code: text("TLS_FAILED"), message: text("the certificate has expired") };
+    let notice = EventNotice {
+        notice_id: text("ntc_019cdff1a800f1d2d2f924e986ac"),
+        kind: NoticeKind::ManifestSchema,
+        title: text("Holidays in manifests"),
+        text: text("Add the member."),
+        version: Some(text("0.2.0")),
+        intents: Vec::new(),
+        takes_effect_at: text("2026-06-01T00:00:00Z"),
+    };
     vec![
         EventData::ReviewDecided {
             review_id: text("rev_0123456789abcdef"),
@@ -406,6 +416,13 @@ fn samples() -> Vec<EventData> {
         EventData::StatementReady { month: text("2026-05") },
         EventData::KeyExpiring { key: text("client_secret"), expires_at: text("2026-05-02T10:00:00Z") },
         EventData::AccountChanged { what: text("endpoint") },
+        EventData::NoticePublished(notice.clone()),
+        EventData::NoticeReminder(notice),
+        EventData::NoticeWithdrawn {
+            notice_id: text("ntc_019cdff1a800f1d2d2f924e986ac"),
+            title: text("Holidays in manifests"),
+            reason: text("it comes later"),
+        },
         EventData::WebhookTest {},
     ]
 }

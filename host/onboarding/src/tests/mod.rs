@@ -10,6 +10,7 @@ mod drift;
 mod events;
 mod mail;
 mod next;
+mod notices;
 mod results;
 mod retests;
 mod reviews;

@@ -17,7 +17,7 @@ pub use listing::{OVERDUE_LISTED_MAX, OverdueAtPartner};
 use crate::OnboardingError;
 use crate::events::{EventData, Word};
 use crate::keeper::RecordKeeper;
-use crate::notices;
+use crate::mail_texts;
 use crate::records::Account;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -154,7 +154,7 @@ impl UnreportedOrders {
                 change.audit.push(keeper.audit_entry(&Actor::gateway(), "orders.overdue", partner, detail));
                 // Partners of the configuration have no account, and nobody to write to.
                 if let Some(owner) = load::<Account>(&*keeper.store, partner.as_str()).await? {
-                    let text = notices::unreported(&owner.value.business_name, &noted);
+                    let text = mail_texts::unreported(&owner.value.business_name, &noted);
                     let event = EventData::overdue(&noted);
                     let word = Word { subject: "Orders wait for your report", text, event };
                     keeper.tell(&owner.value, word, &mut change)?;

@@ -163,6 +163,7 @@ async fn what_is_as_it_was_kept_is_sound(database: Database) {
         ("web_sessions", 0),
         ("partner_events", 0),
         ("queued_events", 0),
+        ("notices", 0),
         ("orders", 2),
         ("ordered_options", 2),
         ("reported_orders", 1),

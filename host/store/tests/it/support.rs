@@ -162,7 +162,7 @@ impl Database {
         };
         format!(
             "DROP TABLE contracts; DROP TABLE contract_names; DROP TABLE component_parts; DROP TABLE contract_states; DROP TABLE contract_revocations; \
-             DROP TABLE rollout_evidence; DROP TABLE web_sessions; DROP TABLE partner_events; DROP TABLE queued_events; \
+             DROP TABLE rollout_evidence; DROP TABLE web_sessions; DROP TABLE partner_events; DROP TABLE queued_events; DROP TABLE notices; \
              DROP INDEX contract_faults_by_request; DROP TABLE installation; DROP TABLE shared_back_offs; DROP TABLE shared_calls; DROP TABLE duty_leases; \
              DROP TABLE gateway_leases; {segments}DROP TABLE receipt_segments; \
              ALTER TABLE receipts DROP COLUMN dictionary; ALTER TABLE receipt_parts DROP COLUMN dictionary; \

@@ -1089,7 +1089,29 @@ class EventBodyEventBody13(TypedDict):
     type: Literal['account.changed']
 
 
-class EventBodyEventBody14(TypedDict):
+class EventBodyEventBody16Data(TypedDict):
+    """
+    Something that was announced will not change.
+    """
+
+    notice_id: str
+    reason: str
+    title: str
+
+
+class EventBodyEventBody16(TypedDict):
+    """
+    Something that was announced will not change.
+    """
+
+    data: EventBodyEventBody16Data
+    """
+    Something that was announced will not change.
+    """
+    type: Literal['notice.withdrawn']
+
+
+class EventBodyEventBody17(TypedDict):
     """
     The partner has asked for an event to try its webhook.
     """
@@ -1332,7 +1354,29 @@ class EventDataEventData13(TypedDict):
     type: Literal['account.changed']
 
 
-class EventDataEventData14(TypedDict):
+class EventDataEventData16Data(TypedDict):
+    """
+    Something that was announced will not change.
+    """
+
+    notice_id: str
+    reason: str
+    title: str
+
+
+class EventDataEventData16(TypedDict):
+    """
+    Something that was announced will not change.
+    """
+
+    data: EventDataEventData16Data
+    """
+    Something that was announced will not change.
+    """
+    type: Literal['notice.withdrawn']
+
+
+class EventDataEventData17(TypedDict):
     """
     The partner has asked for an event to try its webhook.
     """
@@ -2161,6 +2205,85 @@ class NextStepBody(TypedDict):
     """
 
 
+NoticeKind: TypeAlias = Literal['manifest_schema', 'contract', 'api', 'webhooks', 'other']
+"""
+What a notice is about.
+"""
+
+
+class NoticeRequest(TypedDict):
+    """
+    A change that partners are told of.
+    """
+
+    intents: NotRequired[list[str] | None]
+    """
+    Whom it concerns: partners that offer one of these intents, or have asked to; everybody where there are none. A notice about
+    contracts names their intents.
+    """
+    kind: NoticeKind
+    """
+    What changes.
+    """
+    takes_effect_at: str
+    """
+    When it takes effect, RFC 3339: 30 days ahead or more, 90 for the kinds `api` and `webhooks`, at once for `other`.
+    """
+    text: str
+    """
+    What changes, and what partners have to do.
+    """
+    title: str
+    """
+    One line.
+    """
+    version: NotRequired[str | None]
+    """
+    The version that what changes has then. Of a manifest schema it is required, and greater than the one in force.
+    """
+
+
+NoticeStage: TypeAlias = Literal['published', 'reminder', 'withdrawn']
+"""
+What partners are told of a notice.
+"""
+
+
+NoticeState: TypeAlias = Literal['upcoming', 'in_effect', 'withdrawn']
+"""
+Where a notice stands.
+"""
+
+
+class NoticeTelling(TypedDict):
+    """
+    How far partners have been told one thing of a notice.
+    """
+
+    due_at: str
+    """
+    From when on.
+    """
+    ended_at: str | None
+    """
+    When the last one was, or telling was called off; null while it is due or still to come.
+    """
+    partners: int
+    """
+    How many partners were told so far.
+    """
+    stage: NoticeStage
+
+
+class NoticeWithdrawal(TypedDict):
+    """
+    That a notice does not hold any more.
+    """
+
+    at: str
+    reason: str
+
+
 class OfficerBody(TypedDict):
     """
     Who answers complaints.
@@ -2673,6 +2796,40 @@ class PartnerList(TypedDict):
     """
 
 
+class PartnerNotice(TypedDict):
+    """
+    A notice, as partners see it.
+    """
+
+    intents: list[str]
+    """
+    The intents that it is about; empty where it is about all.
+    """
+    kind: NoticeKind
+    notice_id: str
+    published_at: str
+    state: NoticeState
+    takes_effect_at: str
+    text: str
+    """
+    What changes, and what is to be done.
+    """
+    title: str
+    version: str | None
+    """
+    The version that what changes has then.
+    """
+    withdrawn: NoticeWithdrawal | None
+
+
+class PartnerNotices(TypedDict):
+    """
+    The notices that concern a partner, the one that takes effect last first.
+    """
+
+    notices: list[PartnerNotice]
+
+
 class PartnerOverdue(TypedDict):
     """
     Overdue orders of one partner.
@@ -3084,7 +3241,29 @@ class PostedEventPostedEvent13(TypedDict):
     type: Literal['account.changed']
 
 
-class PostedEventPostedEvent14(TypedDict):
+class PostedEventPostedEvent16Data(TypedDict):
+    """
+    Something that was announced will not change.
+    """
+
+    notice_id: str
+    reason: str
+    title: str
+
+
+class PostedEventPostedEvent16(TypedDict):
+    """
+    Something that was announced will not change.
+    """
+
+    data: PostedEventPostedEvent16Data
+    """
+    Something that was announced will not change.
+    """
+    type: Literal['notice.withdrawn']
+
+
+class PostedEventPostedEvent17(TypedDict):
     """
     The partner has asked for an event to try its webhook.
     """
@@ -3096,7 +3275,7 @@ class PostedEventPostedEvent14(TypedDict):
     type: Literal['webhook.test']
 
 
-class PostedEventPostedEvent15(TypedDict):
+class PostedEventPostedEvent18(TypedDict):
     """
     An event as it is posted: the body of the request to the webhook.
     """
@@ -3107,100 +3286,100 @@ class PostedEventPostedEvent15(TypedDict):
     """
 
 
-class PostedEventPostedEvent16(PostedEventPostedEvent, PostedEventPostedEvent15):
+class PostedEventPostedEvent19(PostedEventPostedEvent, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent17(PostedEventPostedEvent1, PostedEventPostedEvent15):
+class PostedEventPostedEvent20(PostedEventPostedEvent1, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent18(PostedEventPostedEvent2, PostedEventPostedEvent15):
+class PostedEventPostedEvent21(PostedEventPostedEvent2, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent19(PostedEventPostedEvent3, PostedEventPostedEvent15):
+class PostedEventPostedEvent22(PostedEventPostedEvent3, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent20(PostedEventPostedEvent4, PostedEventPostedEvent15):
+class PostedEventPostedEvent23(PostedEventPostedEvent4, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent21(PostedEventPostedEvent5, PostedEventPostedEvent15):
+class PostedEventPostedEvent24(PostedEventPostedEvent5, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent22(PostedEventPostedEvent6, PostedEventPostedEvent15):
+class PostedEventPostedEvent25(PostedEventPostedEvent6, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent23(PostedEventPostedEvent7, PostedEventPostedEvent15):
+class PostedEventPostedEvent26(PostedEventPostedEvent7, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent24(PostedEventPostedEvent8, PostedEventPostedEvent15):
+class PostedEventPostedEvent27(PostedEventPostedEvent8, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent25(PostedEventPostedEvent9, PostedEventPostedEvent15):
+class PostedEventPostedEvent28(PostedEventPostedEvent9, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent26(PostedEventPostedEvent10, PostedEventPostedEvent15):
+class PostedEventPostedEvent29(PostedEventPostedEvent10, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent27(PostedEventPostedEvent11, PostedEventPostedEvent15):
+class PostedEventPostedEvent30(PostedEventPostedEvent11, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent28(PostedEventPostedEvent12, PostedEventPostedEvent15):
+class PostedEventPostedEvent31(PostedEventPostedEvent12, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent29(PostedEventPostedEvent13, PostedEventPostedEvent15):
+class PostedEventPostedEvent32(PostedEventPostedEvent13, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-class PostedEventPostedEvent30(PostedEventPostedEvent14, PostedEventPostedEvent15):
+class PostedEventPostedEvent35(PostedEventPostedEvent16, PostedEventPostedEvent18):
     """
     An event as it is posted: the body of the request to the webhook.
     """
 
 
-PostedEvent: TypeAlias = PostedEventPostedEvent16 | PostedEventPostedEvent17 | PostedEventPostedEvent18 | PostedEventPostedEvent19 | PostedEventPostedEvent20 | PostedEventPostedEvent21 | PostedEventPostedEvent22 | PostedEventPostedEvent23 | PostedEventPostedEvent24 | PostedEventPostedEvent25 | PostedEventPostedEvent26 | PostedEventPostedEvent27 | PostedEventPostedEvent28 | PostedEventPostedEvent29 | PostedEventPostedEvent30
-"""
-An event as it is posted: the body of the request to the webhook.
-"""
+class PostedEventPostedEvent36(PostedEventPostedEvent17, PostedEventPostedEvent18):
+    """
+    An event as it is posted: the body of the request to the webhook.
+    """
 
 
 class PrivacyBody(TypedDict):
@@ -5155,6 +5334,17 @@ class WindowBody(TypedDict):
     """
 
 
+class WithdrawNoticeRequest(TypedDict):
+    """
+    Why a notice is withdrawn.
+    """
+
+    reason: str
+    """
+    Told to whoever was told of the notice.
+    """
+
+
 class AccountList(TypedDict):
     """
     Accounts in order of their identifiers.
@@ -5950,7 +6140,7 @@ class EventBodyEventBody10(TypedDict):
     type: Literal['order.overdue']
 
 
-class EventBodyEventBody15(TypedDict):
+class EventBodyEventBody18(TypedDict):
     """
     An event, with every try to deliver it.
     """
@@ -5974,100 +6164,100 @@ class EventBodyEventBody15(TypedDict):
     """
 
 
-class EventBodyEventBody16(EventBodyEventBody, EventBodyEventBody15):
+class EventBodyEventBody19(EventBodyEventBody, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody17(EventBodyEventBody1, EventBodyEventBody15):
+class EventBodyEventBody20(EventBodyEventBody1, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody18(EventBodyEventBody2, EventBodyEventBody15):
+class EventBodyEventBody21(EventBodyEventBody2, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody19(EventBodyEventBody3, EventBodyEventBody15):
+class EventBodyEventBody22(EventBodyEventBody3, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody20(EventBodyEventBody4, EventBodyEventBody15):
+class EventBodyEventBody23(EventBodyEventBody4, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody21(EventBodyEventBody5, EventBodyEventBody15):
+class EventBodyEventBody24(EventBodyEventBody5, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody22(EventBodyEventBody6, EventBodyEventBody15):
+class EventBodyEventBody25(EventBodyEventBody6, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody23(EventBodyEventBody7, EventBodyEventBody15):
+class EventBodyEventBody26(EventBodyEventBody7, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody24(EventBodyEventBody8, EventBodyEventBody15):
+class EventBodyEventBody27(EventBodyEventBody8, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody25(EventBodyEventBody9, EventBodyEventBody15):
+class EventBodyEventBody28(EventBodyEventBody9, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody26(EventBodyEventBody10, EventBodyEventBody15):
+class EventBodyEventBody29(EventBodyEventBody10, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody27(EventBodyEventBody11, EventBodyEventBody15):
+class EventBodyEventBody30(EventBodyEventBody11, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody28(EventBodyEventBody12, EventBodyEventBody15):
+class EventBodyEventBody31(EventBodyEventBody12, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody29(EventBodyEventBody13, EventBodyEventBody15):
+class EventBodyEventBody32(EventBodyEventBody13, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-class EventBodyEventBody30(EventBodyEventBody14, EventBodyEventBody15):
+class EventBodyEventBody35(EventBodyEventBody16, EventBodyEventBody18):
     """
     An event, with every try to deliver it.
     """
 
 
-EventBody: TypeAlias = EventBodyEventBody16 | EventBodyEventBody17 | EventBodyEventBody18 | EventBodyEventBody19 | EventBodyEventBody20 | EventBodyEventBody21 | EventBodyEventBody22 | EventBodyEventBody23 | EventBodyEventBody24 | EventBodyEventBody25 | EventBodyEventBody26 | EventBodyEventBody27 | EventBodyEventBody28 | EventBodyEventBody29 | EventBodyEventBody30
-"""
-An event, with every try to deliver it.
-"""
+class EventBodyEventBody36(EventBodyEventBody17, EventBodyEventBody18):
+    """
+    An event, with every try to deliver it.
+    """
 
 
 class EventDataEventData2Data(TypedDict):
@@ -6180,10 +6370,27 @@ class EventDataEventData10(TypedDict):
     type: Literal['order.overdue']
 
 
-EventData: TypeAlias = EventDataEventData | EventDataEventData1 | EventDataEventData2 | EventDataEventData3 | EventDataEventData4 | EventDataEventData5 | EventDataEventData6 | EventDataEventData7 | EventDataEventData8 | EventDataEventData9 | EventDataEventData10 | EventDataEventData11 | EventDataEventData12 | EventDataEventData13 | EventDataEventData14
-"""
-What an event tells: its type, and the members of its `data`. Times are RFC 3339 in UTC.
-"""
+class EventNotice(TypedDict):
+    """
+    A change that is told ahead.
+    """
+
+    intents: list[str]
+    """
+    The intents that it is about; empty where it is about all.
+    """
+    kind: NoticeKind
+    notice_id: str
+    takes_effect_at: str
+    text: str
+    """
+    What changes, and what is to be done.
+    """
+    title: str
+    version: str | None
+    """
+    The version that what it is about has then.
+    """
 
 
 class EventSendingBody(TypedDict):
@@ -6196,18 +6403,6 @@ class EventSendingBody(TypedDict):
     The secrets that events are signed with, the current one first.
     """
     stopped: StoppedBody | None
-
-
-class EventsBody(TypedDict):
-    """
-    A page of events, the latest first.
-    """
-
-    events: list[EventBody]
-    next: str | None
-    """
-    `before` of the next page; null on the last one.
-    """
 
 
 class Example(TypedDict):
@@ -6544,6 +6739,31 @@ class NextTool(TypedDict):
     """
     It may be called until this time; null where it has no deadline.
     """
+
+
+class NoticeBody(PartnerNotice):
+    """
+    A notice, as the platform team sees it.
+    """
+
+    published_by: ActorBody
+    told: list[NoticeTelling]
+    """
+    How far partners have been told.
+    """
+    withdrawn_by: ActorBody | None
+
+
+class NoticeList(TypedDict):
+    """
+    A page of notices, in the order in which they take effect.
+    """
+
+    next: str | None
+    """
+    `after` of the next page; null on the last one.
+    """
+    notices: list[NoticeBody]
 
 
 class Occasion(TypedDict):
@@ -6923,6 +7143,48 @@ class PolicyOrder(TypedDict):
     """
 
     policy: ReleasePolicy
+
+
+class PostedEventPostedEvent14(TypedDict):
+    """
+    Something will change.
+    """
+
+    data: EventNotice
+    """
+    Something will change.
+    """
+    type: Literal['notice.published']
+
+
+class PostedEventPostedEvent15(TypedDict):
+    """
+    Something will change within a week.
+    """
+
+    data: EventNotice
+    """
+    Something will change within a week.
+    """
+    type: Literal['notice.reminder']
+
+
+class PostedEventPostedEvent33(PostedEventPostedEvent14, PostedEventPostedEvent18):
+    """
+    An event as it is posted: the body of the request to the webhook.
+    """
+
+
+class PostedEventPostedEvent34(PostedEventPostedEvent15, PostedEventPostedEvent18):
+    """
+    An event as it is posted: the body of the request to the webhook.
+    """
+
+
+PostedEvent: TypeAlias = PostedEventPostedEvent19 | PostedEventPostedEvent20 | PostedEventPostedEvent21 | PostedEventPostedEvent22 | PostedEventPostedEvent23 | PostedEventPostedEvent24 | PostedEventPostedEvent25 | PostedEventPostedEvent26 | PostedEventPostedEvent27 | PostedEventPostedEvent28 | PostedEventPostedEvent29 | PostedEventPostedEvent30 | PostedEventPostedEvent31 | PostedEventPostedEvent32 | PostedEventPostedEvent33 | PostedEventPostedEvent34 | PostedEventPostedEvent35 | PostedEventPostedEvent36
+"""
+An event as it is posted: the body of the request to the webhook.
+"""
 
 
 class ProbeBody(TypedDict):
@@ -8224,6 +8486,90 @@ class ErrorBody(TypedDict):
     error: ErrorDetail
     """
     What was refused and why.
+    """
+
+
+class EventBodyEventBody14(TypedDict):
+    """
+    Something will change.
+    """
+
+    data: EventNotice
+    """
+    Something will change.
+    """
+    type: Literal['notice.published']
+
+
+class EventBodyEventBody15(TypedDict):
+    """
+    Something will change within a week.
+    """
+
+    data: EventNotice
+    """
+    Something will change within a week.
+    """
+    type: Literal['notice.reminder']
+
+
+class EventBodyEventBody33(EventBodyEventBody14, EventBodyEventBody18):
+    """
+    An event, with every try to deliver it.
+    """
+
+
+class EventBodyEventBody34(EventBodyEventBody15, EventBodyEventBody18):
+    """
+    An event, with every try to deliver it.
+    """
+
+
+EventBody: TypeAlias = EventBodyEventBody19 | EventBodyEventBody20 | EventBodyEventBody21 | EventBodyEventBody22 | EventBodyEventBody23 | EventBodyEventBody24 | EventBodyEventBody25 | EventBodyEventBody26 | EventBodyEventBody27 | EventBodyEventBody28 | EventBodyEventBody29 | EventBodyEventBody30 | EventBodyEventBody31 | EventBodyEventBody32 | EventBodyEventBody33 | EventBodyEventBody34 | EventBodyEventBody35 | EventBodyEventBody36
+"""
+An event, with every try to deliver it.
+"""
+
+
+class EventDataEventData14(TypedDict):
+    """
+    Something will change.
+    """
+
+    data: EventNotice
+    """
+    Something will change.
+    """
+    type: Literal['notice.published']
+
+
+class EventDataEventData15(TypedDict):
+    """
+    Something will change within a week.
+    """
+
+    data: EventNotice
+    """
+    Something will change within a week.
+    """
+    type: Literal['notice.reminder']
+
+
+EventData: TypeAlias = EventDataEventData | EventDataEventData1 | EventDataEventData2 | EventDataEventData3 | EventDataEventData4 | EventDataEventData5 | EventDataEventData6 | EventDataEventData7 | EventDataEventData8 | EventDataEventData9 | EventDataEventData10 | EventDataEventData11 | EventDataEventData12 | EventDataEventData13 | EventDataEventData14 | EventDataEventData15 | EventDataEventData16 | EventDataEventData17
+"""
+What an event tells: its type, and the members of its `data`. Times are RFC 3339 in UTC.
+"""
+
+
+class EventsBody(TypedDict):
+    """
+    A page of events, the latest first.
+    """
+
+    events: list[EventBody]
+    next: str | None
+    """
+    `before` of the next page; null on the last one.
     """
 
 

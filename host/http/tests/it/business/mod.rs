@@ -2,6 +2,7 @@
 
 mod connections;
 mod documents;
+mod notices;
 mod papers;
 mod sign_in;
 mod team;

@@ -164,6 +164,11 @@ what was sent; strikes; reports that were refused or are questioned. One after t
                 return
             before = page["next"]
 
+    def list_own_notices(self, account_id: str, *, timeout: float | None = None) -> models.PartnerNotices:
+        """Lists the notices that concern the partner, the one that takes effect last first: those about everybody, and those about an
+intent that it offers or has asked to offer."""
+        return cast('models.PartnerNotices', self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/notices", repeatable=True), timeout))
+
     def list_own_orders(self, account_id: str, *, before: str | None = None, limit: int | None = None, intent: str | None = None, state: str | None = None, open: bool | None = None, in_doubt: bool | None = None, timeout: float | None = None) -> models.OrderList:
         """Lists what was ordered at the partner, newest first."""
         return cast('models.OrderList', self.transport.send(Request("GET", f"/api/v1/business/tier1/accounts/{segment(account_id)}/orders", query={"before": before, "limit": limit, "intent": intent, "state": state, "open": open, "in_doubt": in_doubt}, repeatable=True), timeout))
@@ -502,6 +507,20 @@ once more."""
                 return
             after = page["next"]
 
+    def list_notices(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.NoticeList:
+        """Lists the notices, in the order in which they take effect."""
+        return cast('models.NoticeList', self.transport.send(Request("GET", "/api/v1/admin/notices", query={"after": after, "limit": limit}, repeatable=True), timeout))
+
+    def iterate_notices(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> Generator[models.NoticeBody, None]:
+        """Lists the notices, in the order in which they take effect. One after the other, over all pages."""
+        while True:
+            page = self.list_notices(after=after, limit=limit, timeout=timeout)
+            for item in page["notices"]:
+                yield item
+            if page["next"] is None:
+                return
+            after = page["next"]
+
     def list_overdue(self, *, after: str | None = None, limit: int | None = None, timeout: float | None = None) -> models.OverdueList:
         """Lists overdue orders, the one opened first at the head."""
         return cast('models.OverdueList', self.transport.send(Request("GET", "/api/v1/admin/overdue-orders", query={"after": after, "limit": limit}, repeatable=True), timeout))
@@ -580,6 +599,11 @@ once more."""
         """Rolls a loaded version out, stage by stage."""
         return cast('models.Rollout | models.ApprovalBody', self.transport.send(Request("POST", f"/api/v1/admin/contracts/{segment(digest)}/promote", json=body), timeout))
 
+    def publish_notice(self, body: models.NoticeRequest, *, timeout: float | None = None) -> models.NoticeBody | models.ApprovalBody:
+        """Publishes a notice: partners whom it concerns see it, and are told by mail and at their webhooks; again a week before it takes
+effect."""
+        return cast('models.NoticeBody | models.ApprovalBody', self.transport.send(Request("POST", "/api/v1/admin/notices", json=body), timeout))
+
     def read_document(self, id: str, document: str, *, timeout: float | None = None) -> bytes:
         """Hands a document over as a file. That it was read, and by whom, is in the audit log first."""
         return self.transport.fetch(Request("GET", f"/api/v1/admin/accounts/{segment(id)}/documents/{segment(document)}", repeatable=True), timeout)
@@ -636,6 +660,10 @@ and nothing is kept."""
     def show_metrics(self, *, timeout: float | None = None) -> bytes:
         """Shows all metrics, in Prometheus' text format."""
         return self.transport.fetch(Request("GET", "/api/v1/admin/metrics", repeatable=True), timeout)
+
+    def show_notice(self, notice: str, *, timeout: float | None = None) -> models.NoticeBody:
+        """Shows a notice, and how far partners have been told."""
+        return cast('models.NoticeBody', self.transport.send(Request("GET", f"/api/v1/admin/notices/{segment(notice)}", repeatable=True), timeout))
 
     def show_order_record(self, order_id: str, *, timeout: float | None = None) -> models.OrderRecord:
         """Shows an order whole: what was ordered, how far it is and what happened to it, its receipts, and the findings about it."""
@@ -709,3 +737,7 @@ beside their targets."""
     def withdraw_coming(self, intent: str, *, timeout: float | None = None) -> None:
         """No longer wants the version that an intent waits for. What serves goes on."""
         self.transport.send(Request("DELETE", f"/api/v1/admin/intents/{segment(intent)}/coming"), timeout)
+
+    def withdraw_notice(self, notice: str, body: models.WithdrawNoticeRequest, *, timeout: float | None = None) -> models.NoticeBody:
+        """Withdraws a notice that has not taken effect. Whoever was told of it is told so."""
+        return cast('models.NoticeBody', self.transport.send(Request("POST", f"/api/v1/admin/notices/{segment(notice)}/withdraw", json=body), timeout))

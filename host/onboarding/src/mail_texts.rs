@@ -1,9 +1,10 @@
-//! What partners are told by mail of probes, tests, going live, strikes, suspensions and changed tools: what was seen,
+//! What partners are told by mail of probes, tests, going live, strikes, suspensions, changed tools and notices: what was seen,
 //! where, what was sent, and what ends it. Texts alone; when they are sent is for the steps that they belong to.
 
 use std::collections::BTreeMap;
 
 use crate::descriptors::{Drift, DriftKind};
+use crate::notices::{Notice, NoticeStage};
 use crate::sessions::Requester;
 use crate::text::date_and_time;
 use intent_gateway_domain::clock::Timestamp;
@@ -296,6 +297,34 @@ fn incident(finding: &Finding) -> String {
     line("field", &violation.pointer);
     line("sent", excerpt.as_deref().unwrap_or_default());
     lines.join("\n")
+}
+
+/// The mail about a notice: its subject and its text.
+pub(crate) fn notice(name: &str, notice: &Notice, stage: NoticeStage) -> (String, String) {
+    let Notice { title, text, version, intents, takes_effect_at_ms, withdrawn, .. } = notice;
+    let at = date_and_time(*takes_effect_at_ms);
+    let version = version.as_ref().map(|version| format!("Version: {version}\n")).unwrap_or_default();
+    let named: Vec<&str> = intents.iter().map(IntentId::as_str).collect();
+    let named = if named.is_empty() { String::new() } else { format!("Intents: {}\n", named.join(", ")) };
+    let where_shown = "All notices: `intent-gateway partner notices`, or the dashboard.\n";
+    let whole = format!("Takes effect: {at}\n{version}{named}\n{text}\n\n{where_shown}");
+    match (stage, withdrawn) {
+        (NoticeStage::Published, _) => {
+            (format!("Notice: {title}"), format!("Hello {name},\n\nsomething will change: {title}\n\n{whole}"))
+        }
+        (NoticeStage::Reminder, _) => (
+            format!("Soon in effect: {title}"),
+            format!("Hello {name},\n\nin a few days, this takes effect: {title}\n\n{whole}"),
+        ),
+        (NoticeStage::Withdrawn, withdrawn) => {
+            let reason = withdrawn.as_ref().map_or("", |withdrawn| withdrawn.reason.as_str());
+            let text = format!(
+                "Hello {name},\n\nwhat was to take effect on {at} is withdrawn: {title}\n\nReason:\n{reason}\n\nNothing \
+                 has to be done for it.\n\n{where_shown}"
+            );
+            (format!("Withdrawn: {title}"), text)
+        }
+    }
 }
 
 fn where_to_look(account: &PartnerId, base_url: &str) -> String {
