@@ -8,6 +8,7 @@ mod kills;
 mod replicas;
 mod steps;
 mod transitions;
+mod upgrades;
 mod wrapped;
 
 use std::time::{Duration, Instant};

@@ -250,6 +250,25 @@ impl Postgres {
         Ok(format!("postgres://{USER}@127.0.0.1:{}/{name}", self.port))
     }
 
+    /// All that is in a database of this server, as SQL that [`Self::load`] reads.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it cannot be read.
+    pub fn dump(&self, url: &str) -> Result<Vec<u8>, PostgresError> {
+        let mut pg_dump = Command::new(self.programs.join("pg_dump"));
+        run("pg_dump", pg_dump.args(["--no-owner", "--no-privileges", url]))
+    }
+
+    /// Puts what was dumped into an empty database of this server.
+    ///
+    /// # Errors
+    /// [`PostgresError`] when it is not taken.
+    pub fn load(&self, url: &str, dumped: &Path) -> Result<(), PostgresError> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file"]).arg(dumped).arg(url);
+        run("psql", &mut psql).map(drop)
+    }
+
     fn make_database(&self) -> Result<String, PostgresError> {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         let mut createdb = Command::new(self.programs.join("createdb"));
