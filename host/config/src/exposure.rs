@@ -232,6 +232,10 @@ mod tests {
                     let begin = format!("{name} = \"");
                     for (at, _) in line.match_indices(&begin) {
                         let secret = line[at + begin.len()..].split('"').next().expect("a text");
+                        // The path of a key is none.
+                        if secret.ends_with(".pem") {
+                            continue;
+                        }
                         assert!(is_example(&Secret::new(secret)), "{}: {secret}", file.display());
                         found += 1;
                     }

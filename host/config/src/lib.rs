@@ -47,6 +47,7 @@ use intent_gateway_domain::user::Orchestrator;
 use intent_gateway_http::TRUSTED_PROXIES_MAX;
 use intent_gateway_http::auth::{KEY_MIN_BYTES, TokenRules};
 use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig, Shedding};
+use intent_gateway_http::tls::TlsFiles;
 use intent_gateway_mail::MailConfig;
 use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_registry::Source;
@@ -174,6 +175,12 @@ pub struct ServerSection {
     pub drain_timeout_ms: u64,
     pub(crate) open_requests_per_minute: NonZeroU32,
     pub trusted_proxies: usize,
+    /// Serves over TLS, with this certificate.
+    tls_certificate: Option<PathBuf>,
+    /// And this key.
+    tls_key: Option<PathBuf>,
+    /// Authorities of the certificates that orchestrators show.
+    tls_client_ca: Option<PathBuf>,
 }
 
 impl Default for ServerSection {
@@ -192,6 +199,9 @@ impl Default for ServerSection {
             drain_timeout_ms: 45_000,
             open_requests_per_minute: OPEN_REQUESTS_PER_MINUTE,
             trusted_proxies: 0,
+            tls_certificate: None,
+            tls_key: None,
+            tls_client_ca: None,
         }
     }
 }
@@ -212,6 +222,12 @@ impl ServerSection {
             drain_timeout: Duration::from_millis(self.drain_timeout_ms),
             shedding: Some(Shedding { trusted_proxies: self.trusted_proxies }),
         }
+    }
+
+    /// Where certificate and key are, where it serves over TLS.
+    pub fn tls(&self) -> Option<TlsFiles> {
+        let (certificate, key) = (self.tls_certificate.clone()?, self.tls_key.clone()?);
+        Some(TlsFiles { certificate, key, client_ca: self.tls_client_ca.clone() })
     }
 
     /// For how long a shutdown is announced before the listener closes.
@@ -255,6 +271,17 @@ impl ServerSection {
         }
         within("drain_announce_ms", self.drain_announce_ms, 0, WAIT_MAX_MS);
         within("drain_timeout_ms", self.drain_timeout_ms, 0, WAIT_MAX_MS);
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            problems.push(
+                "`server.tls_certificate` and `server.tls_key` belong together; one of them is missing".to_owned(),
+            );
+        }
+        if self.tls_client_ca.is_some() && self.tls_certificate.is_none() {
+            problems.push(
+                "`server.tls_client_ca` is for a listener over TLS; set `server.tls_certificate` and `server.tls_key`"
+                    .to_owned(),
+            );
+        }
     }
 }
 

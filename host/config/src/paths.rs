@@ -9,8 +9,16 @@ use super::layers::Table;
 use super::{secret_files, sources};
 
 /// Every setting that is a path, section by section.
-const PATHS: [&[&str]; 5] =
-    [&["state_dir"], &["anchors", "file"], &["contracts", "dir"], &["mail", "outbox_file"], &["mail", "ca_file"]];
+const PATHS: [&[&str]; 8] = [
+    &["state_dir"],
+    &["anchors", "file"],
+    &["contracts", "dir"],
+    &["mail", "outbox_file"],
+    &["mail", "ca_file"],
+    &["server", "tls_certificate"],
+    &["server", "tls_key"],
+    &["server", "tls_client_ca"],
+];
 /// The address of the store, which may hold one.
 const STORE_URL: [&str; 2] = ["store", "url"];
 /// The sources of contracts, each of which may hold some.

@@ -134,6 +134,22 @@ fn what_is_shown_can_be_loaded_and_holds_no_secret() {
 }
 
 #[test]
+fn certificate_and_key_belong_together() {
+    for (given, expected) in [
+        ("tls_certificate = \"c.pem\"", "`server.tls_certificate` and `server.tls_key` belong together"),
+        ("tls_key = \"k.pem\"", "`server.tls_certificate` and `server.tls_key` belong together"),
+        ("tls_client_ca = \"a.pem\"", "`server.tls_client_ca` is for a listener over TLS"),
+    ] {
+        let found = problems(&format!("[server]\n{given}\n"));
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{given}: {found:#?}");
+    }
+    let given = "[server]\ntls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\n";
+    let files = load_text(given, &Overrides::default()).expect("valid").server.tls().expect("both are there");
+    assert!(files.certificate.is_absolute() && files.key.ends_with("k.pem") && files.client_ca.is_none(), "{files:?}");
+    assert_eq!(load_text("", &Overrides::default()).expect("valid").server.tls(), None);
+}
+
+#[test]
 fn every_unknown_key_is_told_with_the_keys_there_are() {
     let problems = problems("[server]\nlisen = \"x\"\nmax_conns = 1\n[sever]\nlisten = 1\n[sandbox]\nfuel = 1\n");
     assert_eq!(problems.len(), 4, "{problems:#?}");

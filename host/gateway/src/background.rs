@@ -26,6 +26,7 @@ use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::supervise::restart_on_panic;
 use intent_gateway_domain::web_session::forget_sessions;
+use intent_gateway_http::tls::ListenerTls;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
@@ -45,6 +46,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::accesses;
+use crate::certificate;
 use crate::chains::{self, ChainGuard};
 use crate::checks::{self, Runs, StoreGuard};
 use crate::clocks::{self, Clocks};
@@ -110,6 +112,8 @@ pub(crate) struct Work {
     pub(crate) health: Arc<Health>,
     /// What completion reports are verified with.
     pub(crate) keys: Arc<KeyRing>,
+    /// What the listeners show, where they serve over TLS.
+    pub(crate) tls: Option<Arc<ListenerTls>>,
     /// The last change of who is routed that was taken in.
     pub(crate) seen: u64,
     pub(crate) keep: Keep,
@@ -201,6 +205,7 @@ impl Background {
             clocks,
             disks,
             thinner,
+            tls,
         } = work;
         let duties = membership.duties();
         let membership = Arc::new(Mutex::new(membership));
@@ -227,6 +232,9 @@ impl Background {
             let kept = kept.clone();
             async move { kept.lock().await.keep(rounds).await }
         });
+        if let Some(tls) = tls {
+            tasks.spawn("certificate", SECONDS_DUE * 2, move |rounds| certificate::follow(tls.clone(), rounds));
+        }
         // After a panic everything is read once more: what was told before is not told twice.
         let (mut seen, mut strikes) = (Some(seen), Some(strikes));
         tasks.spawn("routing", ROUTING_DUE, move |rounds| {

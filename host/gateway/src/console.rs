@@ -6,7 +6,6 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,8 +91,8 @@ impl From<&Pages> for Invitation {
 
 impl Invitation {
     /// Tells where the pages are; the code itself on a terminal alone.
-    pub(crate) fn tell(&self, address: SocketAddr) {
-        let console = format!("http://{address}/console");
+    pub(crate) fn tell(&self, url: &str) {
+        let console = format!("{url}/console");
         match &self.0 {
             None => tracing::info!(console, "pages are served"),
             Some(KeptCode { code, .. }) if io::stdout().is_terminal() => {

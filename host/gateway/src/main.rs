@@ -4,6 +4,7 @@
 
 mod accesses;
 mod background;
+mod certificate;
 mod chains;
 mod checks;
 mod clocks;

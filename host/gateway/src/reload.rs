@@ -12,6 +12,7 @@ use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_http::auth::Tokens;
 use intent_gateway_http::auth::issuers::Issuers;
+use intent_gateway_http::tls::ListenerTls;
 use intent_gateway_http::{LiveRates, Setting};
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
@@ -19,8 +20,8 @@ use intent_gateway_onboarding::LivePartners;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::issuer_keys;
 use crate::telemetry::LogLevel;
+use crate::{certificate, issuer_keys};
 
 /// The partners of a configuration, as requests are routed to them.
 pub(crate) fn read_configured_partners(config: &Config) -> Vec<Arc<Partner>> {
@@ -39,6 +40,8 @@ pub(crate) struct Reloadable {
     /// What the API tells of the configuration in force.
     pub(crate) settings: Arc<ArcSwap<Vec<Setting>>>,
     pub(crate) clock: Arc<dyn Clock>,
+    /// What the listeners show, where they serve over TLS.
+    pub(crate) tls: Option<Arc<ListenerTls>>,
 }
 
 /// Reads the configuration again whenever it is asked to.
@@ -65,6 +68,10 @@ impl Reload {
         let next = self.config.reload(&read);
         let (taken, left) = (find_differences(&self.config, &next)?, find_differences(&next, &read)?);
         self.apply(&next).await?;
+        // Whoever has just renewed a certificate need not wait for the next look. One that cannot be used is told, and holds nothing up.
+        if let Some(tls) = &self.parts.tls {
+            let _ = certificate::read_again(tls);
+        }
         self.config = next;
         for Difference { setting, before, after } in &taken {
             tracing::info!(setting, before, after, "SIGHUP: a setting has changed");

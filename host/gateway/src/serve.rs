@@ -14,6 +14,7 @@ use intent_gateway_domain::fleet::Fleet;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_http::server::{BindError, Drained, IDLE_LINGER, ReservedAddress, Server, Shutdown};
+use intent_gateway_http::tls::ListenerTls;
 use intent_gateway_http::{AppState, router, router_beside_pages};
 use intent_gateway_onboarding::StrikeWatch;
 use intent_gateway_registry::{Source, SourceFollower};
@@ -36,7 +37,7 @@ use crate::reload::{Reload, Reloadable};
 use crate::signals::{Drain, Signals};
 use crate::telemetry::Telemetry;
 use crate::timer::RuntimeTimer;
-use crate::{console, open_files};
+use crate::{certificate, console, open_files};
 
 /// Serves until a signal.
 pub(crate) fn run(config: Config, options: ServeOptions) -> anyhow::Result<()> {
@@ -57,6 +58,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let scrape_address = Telemetry::reserve(&config)?;
     let pages_address = console::reserve(&config)?;
     check_writable(&config)?;
+    let tls = certificate::open(&config)?;
     // From here on, for what was kept may have to be compiled again, which takes seconds: a signal ends that at once.
     let drain = Drain {
         leaving: leaving.clone(),
@@ -123,9 +125,10 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         intake: state.intake.clone(),
         settings: state.settings.clone(),
         clock: clock.clone(),
+        tls: tls.clone(),
     };
     let shutdown = Shutdown { announced: leaving, begun: draining, idle_linger };
-    let Servers { server, pages } = listen(state, pages, (address, pages_address), shutdown)?;
+    let Servers { server, pages } = listen(state, pages, (address, pages_address), tls.as_ref(), shutdown)?;
     drain.serving.cancel();
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
@@ -184,6 +187,7 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
         },
         health: of,
         keys,
+        tls,
         seen,
         keep,
         strikes,
@@ -200,9 +204,9 @@ async fn serve(config: Config, options: ServeOptions, telemetry: &Telemetry) -> 
     let background = Background::start(work, &stop);
     let reload = Reload { read: options.read_again, config, parts: reloadable };
     tokio::spawn(reload.keep(drain.hangup.clone(), stop.clone()));
-    intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
+    intent_gateway_cli::print(&format!("listening on {}", server.url()));
     if let Some(invitation) = invitation {
-        invitation.tell(pages.as_ref().map_or(server.local_addr(), Server::local_addr));
+        invitation.tell(&pages.as_ref().unwrap_or(&server).url());
     }
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
@@ -253,17 +257,21 @@ fn listen(
     state: AppState,
     pages: Option<Pages>,
     (address, pages_address): (ReservedAddress, Option<ReservedAddress>),
+    tls: Option<&Arc<ListenerTls>>,
     shutdown: Shutdown,
 ) -> Result<Servers, BindError> {
+    let open = |address: ReservedAddress, router, shutdown: Shutdown| {
+        Ok(address.listen(router, shutdown)?.over_tls(tls.cloned()))
+    };
     let Some(Pages { parts, .. }) = pages else {
-        return Ok(Servers { server: address.listen(router(state), shutdown)?, pages: None });
+        return Ok(Servers { server: open(address, router(state), shutdown)?, pages: None });
     };
     let (api, pages) = router_beside_pages(state, |inside| intent_gateway_console::router(parts, inside));
     match pages_address {
-        None => Ok(Servers { server: address.listen(api.merge(pages), shutdown)?, pages: None }),
+        None => Ok(Servers { server: open(address, api.merge(pages), shutdown)?, pages: None }),
         Some(pages_address) => Ok(Servers {
-            server: address.listen(api, shutdown.clone())?,
-            pages: Some(pages_address.listen(pages, shutdown)?),
+            server: open(address, api, shutdown.clone())?,
+            pages: Some(open(pages_address, pages, shutdown)?),
         }),
     }
 }

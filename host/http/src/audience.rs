@@ -27,6 +27,7 @@ use crate::quota::{Counted, QuotaKeeper};
 use crate::read_log::ReadLog;
 use crate::route_scopes;
 use crate::second_person::{Approved, Fate, SecondPerson};
+use crate::tls::Uncertified;
 
 /// Name of the path parameter that holds the account a partner's route is about.
 pub(crate) const ACCOUNT: &str = "account_id";
@@ -190,6 +191,9 @@ impl Entry {
             Some(caller) => caller,
             None => access.identify(request.headers()).await?,
         };
+        if caller.role == Role::Orchestrator && request.extensions().get::<Uncertified>().is_some() {
+            return Err(Refusal::new(Code::ClientCertificateNeeded));
+        }
         let name = caller.name();
         request.extensions_mut().insert(caller);
         Ok(name)

@@ -41,6 +41,8 @@ pub enum Code {
     InvalidAuth,
     /// The token has no end, or one too far from its issue.
     TokenLifeTooLong,
+    /// An orchestrator's token on a connection that has shown no certificate.
+    ClientCertificateNeeded,
     /// The token's role may not do this.
     Forbidden,
     /// There is no such intent.
@@ -72,10 +74,11 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::InvalidRequest,
         Self::InvalidAuth,
         Self::TokenLifeTooLong,
+        Self::ClientCertificateNeeded,
         Self::Forbidden,
         Self::InvalidIntent,
         Self::NotFound,
@@ -99,6 +102,7 @@ impl Code {
             Self::InvalidRequest => PlatformCode::InvalidRequest.as_str(),
             Self::InvalidAuth => PlatformCode::InvalidAuth.as_str(),
             Self::TokenLifeTooLong => "TOKEN_LIFE_TOO_LONG",
+            Self::ClientCertificateNeeded => "CLIENT_CERTIFICATE_NEEDED",
             Self::Forbidden => "FORBIDDEN",
             Self::InvalidIntent => INVALID_INTENT,
             Self::NotFound => "NOT_FOUND",
@@ -122,7 +126,7 @@ impl Code {
         match self {
             Self::InvalidRequest => StatusCode::BAD_REQUEST,
             Self::InvalidAuth | Self::TokenLifeTooLong => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Forbidden | Self::ClientCertificateNeeded => StatusCode::FORBIDDEN,
             Self::InvalidIntent | Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -143,6 +147,7 @@ impl Code {
         match self {
             Self::InvalidRequest => "The request is not valid.",
             Self::InvalidAuth => "A valid bearer token is required.",
+            Self::ClientCertificateNeeded => "Orchestrators show a client certificate here, on the connection.",
             Self::TokenLifeTooLong => "The token has no end, or lives longer than the gateway takes.",
             Self::Forbidden => "The token's role may not call this route.",
             Self::InvalidIntent => "There is no such intent.",

@@ -37,6 +37,7 @@ mod second_person;
 pub mod server;
 pub mod statements;
 pub mod streams;
+pub mod tls;
 mod tools;
 mod traffic;
 mod user_data;

@@ -1,4 +1,4 @@
-//! The listener: takes connections, speaks HTTP/1.1 and HTTP/2 (with prior knowledge) on them, and drains.
+//! The listener: takes connections, speaks HTTP/1.1 and HTTP/2 (with prior knowledge, or as TLS agrees) on them, and drains.
 //!
 //! A client can hold nothing without end: connections are counted ([`connections`](crate::connections)), a request's head must
 //! arrive in time, a connection on which nothing is asked is closed, and at shutdown what is under way gets a bounded time to
@@ -26,9 +26,11 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
@@ -40,6 +42,7 @@ use crate::drain::DrainedBody;
 use crate::error::{Code, Refusal};
 use crate::linking;
 use crate::request_id::{self, RequestId};
+use crate::tls::{ListenerTls, Uncertified};
 
 /// Requests under way on one HTTP/2 connection.
 const STREAMS_PER_CONNECTION_MAX: u32 = 128;
@@ -164,7 +167,7 @@ impl ReservedAddress {
     pub fn listen(self, router: Router, shutdown: impl Into<Shutdown>) -> Result<Server, BindError> {
         let Self { socket, local_addr, config } = self;
         let listener = socket.listen(BACKLOG).map_err(|source| BindError { address: config.listen, source })?;
-        Ok(Server { listener, local_addr, config, router, shutdown: shutdown.into() })
+        Ok(Server { listener, local_addr, config, router, shutdown: shutdown.into(), tls: None })
     }
 }
 
@@ -175,6 +178,7 @@ pub struct Server {
     config: ServerConfig,
     router: Router,
     shutdown: Shutdown,
+    tls: Option<Arc<ListenerTls>>,
 }
 
 impl Server {
@@ -192,9 +196,22 @@ impl Server {
         self.local_addr
     }
 
+    /// Serves over TLS, where there is what it takes.
+    #[must_use]
+    pub fn over_tls(self, tls: Option<Arc<ListenerTls>>) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// Where it serves.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.local_addr)
+    }
+
     /// Serves until the shutdown, then drains.
     pub async fn run(self) -> Drained {
-        let Self { listener, config, router, shutdown, .. } = self;
+        let Self { listener, config, router, shutdown, tls, .. } = self;
         let connections = TaskTracker::new();
         let cut = CancellationToken::new();
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
@@ -204,7 +221,7 @@ impl Server {
             tasks.spawn(async move { admission.run().await });
         }
         let open = Connections::new(config.max_connections, admission.as_ref().map_or(0, |_| RESERVED_CONNECTIONS));
-        let shared = Arc::new(ServerState { builder: builder(&config), config, router, admission, shutdown, cut });
+        let shared = Arc::new(ServerState { builder: builder(&config), config, router, admission, shutdown, cut, tls });
         let spawn = |(stream, peer, place): (TcpStream, SocketAddr, Place)| {
             let shared = shared.clone();
             connections.spawn(async move { serve(&shared, stream, peer, place).await });
@@ -239,6 +256,7 @@ struct ServerState {
     shutdown: Shutdown,
     /// Stop at once.
     cut: CancellationToken,
+    tls: Option<Arc<ListenerTls>>,
 }
 
 fn builder(config: &ServerConfig) -> auto::Builder<TokioExecutor> {
@@ -286,11 +304,31 @@ async fn serve(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr, p
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
+    let Some(tls) = &shared.tls else { return serve_stream(shared, stream, peer, place, true).await };
+    let accepting = shared.accept_tls(tls, stream, &place);
+    if let Some(stream) = accepting.await {
+        let has_certificate = stream.get_ref().1.peer_certificates().is_some();
+        let may_be_anybody = has_certificate || !tls.asks_orchestrators();
+        serve_stream(shared, stream, peer, place, may_be_anybody).await;
+    }
+}
+
+/// Serves HTTP on a connection. `may_be_anybody`: its client need not show a certificate, or has shown it.
+async fn serve_stream(
+    shared: &Arc<ServerState>,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    peer: SocketAddr,
+    place: Place,
+    may_be_anybody: bool,
+) {
     let (activity, place) = (place.activity.clone(), Arc::new(place));
     let speaks_http_2 = CancellationToken::new();
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
         request.extensions_mut().insert(Answering(activity.clone()));
+        if !may_be_anybody {
+            request.extensions_mut().insert(Uncertified);
+        }
         let is_http_2 = request.version() == Version::HTTP_2;
         if is_http_2 {
             speaks_http_2.cancel();
@@ -349,6 +387,26 @@ fn ask_to_leave(mut answer: Response, announced: &CancellationToken) -> Response
 }
 
 impl ServerState {
+    /// A connection over TLS; none where the client does not get that far in time, or the connection is to end.
+    async fn accept_tls(&self, tls: &ListenerTls, stream: TcpStream, place: &Place) -> Option<TlsStream<TcpStream>> {
+        let accepted = tokio::select! {
+            () = self.cut.cancelled() => return None,
+            () = place.gives_way.cancelled() => return None,
+            accepted = tokio::time::timeout(self.config.header_read_timeout, tls.acceptor().accept(stream)) => accepted,
+        };
+        match accepted {
+            Ok(Ok(stream)) => Some(stream),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a client does not speak TLS, or has another certificate");
+                None
+            }
+            Err(_elapsed) => {
+                tracing::debug!("a client took too long to speak TLS");
+                None
+            }
+        }
+    }
+
     /// Waits until a connection is to end that its client keeps open: it is idle for longer than these times, with and without a
     /// request before; it is to leave; or it gives way to another. One that is finishing has been told already.
     async fn attend(

@@ -5,6 +5,7 @@ mod lost_state;
 mod onboarding;
 mod operating;
 mod shipped;
+mod tls;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::mem;
@@ -62,7 +63,9 @@ impl Serving {
             .expect("the binary runs");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
-        let address = line.trim_end().strip_prefix("listening on http://").map(str::to_owned);
+        let url = line.trim_end().strip_prefix("listening on ").unwrap_or_default();
+        let address =
+            ["http://", "https://"].into_iter().find_map(|scheme| url.strip_prefix(scheme)).map(str::to_owned);
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut log = String::new();
         let address = address.unwrap_or_else(|| {

@@ -25,4 +25,5 @@ mod routes;
 mod scopes;
 mod second_person;
 mod support;
+mod tls;
 mod user_data;
