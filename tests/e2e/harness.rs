@@ -273,11 +273,11 @@ impl Gateway {
 
     /// Starts another process on the folder of one that was killed.
     pub(crate) fn revive(self) -> Self {
-        Self::start_in(self.bury())
+        Self::start_in(self.leave_folder())
     }
 
     /// The folder of one that was killed, when the process is gone.
-    pub(crate) fn bury(self) -> TempDir {
+    pub(crate) fn leave_folder(self) -> TempDir {
         let Self { server, folder, .. } = self;
         drop(server);
         folder

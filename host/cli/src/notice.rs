@@ -199,11 +199,11 @@ fn show_list(list: &NoticeList) -> String {
 }
 
 /// The notices that concern a partner.
-pub(crate) fn show_partners(list: &PartnerNotices) -> String {
+pub(crate) fn show_to_partner(list: &PartnerNotices) -> String {
     if list.notices.is_empty() {
         return "nothing changes".to_owned();
     }
-    let text = |notice: &PartnerNotice| format!("{}\n\n{}", pairs(&facts(notice)), indent(&notice.text));
+    let text = |notice: &PartnerNotice| format!("{}\n\n{}", pairs(&list_facts(notice)), indent(&notice.text));
     list.notices.iter().map(text).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -212,7 +212,7 @@ fn row(notice: &PartnerNotice) -> [String; 5] {
     [notice_id.clone(), takes_effect_at.clone(), api::name(kind), api::name(state), harmless(title)]
 }
 
-fn facts(notice: &PartnerNotice) -> Vec<(&'static str, String)> {
+fn list_facts(notice: &PartnerNotice) -> Vec<(&'static str, String)> {
     let PartnerNotice { notice_id, kind, title, version, intents, takes_effect_at, published_at, state, .. } = notice;
     let mut rows = vec![
         ("notice", notice_id.clone()),
@@ -232,14 +232,14 @@ fn facts(notice: &PartnerNotice) -> Vec<(&'static str, String)> {
 
 fn show_notice(body: &NoticeBody) -> String {
     let NoticeBody { notice, published_by, withdrawn_by, told } = body;
-    let mut rows = facts(notice);
+    let mut rows = list_facts(notice);
     rows.push(("published by", published_by.subject.clone()));
     rows.extend(withdrawn_by.iter().map(|by| ("withdrawn by", by.subject.clone())));
-    rows.extend(told.iter().map(|telling| ("told", progress(telling))));
+    rows.extend(told.iter().map(|telling| ("told", describe_progress(telling))));
     format!("{}\n\n{}", pairs(&rows), indent(&notice.text))
 }
 
-fn progress(telling: &NoticeTelling) -> String {
+fn describe_progress(telling: &NoticeTelling) -> String {
     let NoticeTelling { stage, due_at, partners, ended_at } = telling;
     let until = ended_at.as_ref().map_or_else(|| "not ended".to_owned(), |at| format!("ended {at}"));
     format!("{}: {partners} partners, from {due_at}, {until}", api::name(stage))
@@ -287,9 +287,9 @@ mod tests {
 
     #[test]
     fn a_partner_sees_what_changes_for_it() {
-        let text = show_partners(&serde_json::from_value(json!({"notices": [notice()]})).expect("reads"));
+        let text = show_to_partner(&serde_json::from_value(json!({"notices": [notice()]})).expect("reads"));
         assert!(text.contains("takes effect") && text.contains("\n  Add\n"), "{text}");
-        assert_eq!(show_partners(&PartnerNotices { notices: Vec::new() }), "nothing changes");
+        assert_eq!(show_to_partner(&PartnerNotices { notices: Vec::new() }), "nothing changes");
     }
 
     #[test]

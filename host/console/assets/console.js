@@ -109,14 +109,14 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   // A value with none beside it makes no line; it is a dot.
-  const alone = (plot, place) => {
+  const findLone = (plot, place) => {
     const values = plot.data[place];
     return values.flatMap((value, at) => ((value ?? null) !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : []));
   };
 
   function options(data, width) {
     const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 } };
-    const lines = data.lines.map((line, place) => ({ label: line.label, stroke: colour(COLOURS[place % COLOURS.length]), width: 1.5, points: { show: true, size: 4, filter: alone } }));
+    const lines = data.lines.map((line, place) => ({ label: line.label, stroke: colour(COLOURS[place % COLOURS.length]), width: 1.5, points: { show: true, size: 4, filter: findLone } }));
     const bounds = data.bounds.map((bound) => ({ label: bound.label, stroke: colour(BOUND_COLOUR), width: 1, dash: [6, 4] }));
     return {
       width,

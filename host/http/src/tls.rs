@@ -128,7 +128,7 @@ impl Loaded {
     fn read(files: &TlsFiles) -> Result<Self, TlsError> {
         let TlsFiles { certificate, key, client_ca } = files;
         let (certificate_text, key_text) = (read(certificate)?, read(key)?);
-        let chain = certificates(certificate, &certificate_text)?;
+        let chain = parse_certificates(certificate, &certificate_text)?;
         let failed = |source| TlsError::Pem { path: key.clone(), what: "key", source };
         let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(failed)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -142,7 +142,7 @@ impl Loaded {
                 let text = read(path)?;
                 all.push_str(&Digest::of(&text).to_string());
                 let mut roots = RootCertStore::empty();
-                for authority in certificates(path, &text)? {
+                for authority in parse_certificates(path, &text)? {
                     let failed = |source| TlsError::Authority { path: path.clone(), source };
                     roots.add(authority).map_err(failed)?;
                 }
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 }
 
 /// The certificates of a file, of which there is one at least.
-fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn parse_certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let failed = |source| TlsError::Pem { path: path.to_owned(), what: "certificate", source };
     let found: Vec<_> = CertificateDer::pem_slice_iter(text).collect::<Result<_, _>>().map_err(failed)?;
     if found.is_empty() { Err(failed(pem::Error::NoItemsFound)) } else { Ok(found) }

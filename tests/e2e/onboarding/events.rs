@@ -173,7 +173,7 @@ async fn acknowledge_and_end(
     });
     let acknowledged: Vec<Value> = join_all(posts).await.into_iter().flatten().collect();
     assert!(!acknowledged.is_empty(), "something was acknowledged before the end");
-    let folder = platform.gateway.bury();
+    let folder = platform.gateway.leave_folder();
     if end != End::Kill {
         power_loss::roll_back(disk).expect("it is rolled back");
     }

@@ -136,7 +136,7 @@ fn notices(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let StatusArgs { id, common } = arguments;
     let (gateway, id) = open_for(common, id.as_ref())?;
     let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}/notices"));
-    tell(answer, common.json, |list, _| notice::show_partners(list))?;
+    tell(answer, common.json, |list, _| notice::show_to_partner(list))?;
     Ok(Verdict::Clean)
 }
 

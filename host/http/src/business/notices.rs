@@ -30,7 +30,7 @@ const NOTICE_BYTES: usize = 4 * 1024;
 pub(super) async fn list_own_notices(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     require_known(&app, &acting).await?;
     let notices = &app.onboarding.notices;
-    let found = notices.concerning(&acting.account).await?;
+    let found = notices.list_concerning(&acting.account).await?;
     let (bytes, now) = (wire::SMALL_BYTES + found.len() * NOTICE_BYTES, notices.now());
     let notices = found.into_iter().map(|notice| PartnerNotice::new(notice, now)).collect();
     wire::json(StatusCode::OK, &PartnerNotices { notices }, bytes)

@@ -33,13 +33,13 @@ const VERSION_MAX_CHARS: usize = 64;
 const INTENTS_MAX: usize = 100;
 /// How far ahead a notice may be.
 const AHEAD_MAX_MS: u64 = 2 * 366 * 24 * 60 * 60 * 1_000;
-/// Notices that a partner is shown at most: those that took effect last, and all that are to come.
+/// Notices that a partner is shown at most: those that took effect last, and all that are to page.
 const SHOWN_MAX: usize = 200;
 /// Where a notice comes too late for what it is about.
 const NOTICE_TOO_SHORT: &str = "NOTICE_TOO_SHORT";
 /// It is not in the way any more.
 const NOTICE_WITHDRAWN: &str = "NOTICE_WITHDRAWN";
-/// What it tells has come.
+/// What it tells has page.
 const NOTICE_IN_EFFECT: &str = "NOTICE_IN_EFFECT";
 
 /// A notice as the platform team writes it.
@@ -157,8 +157,8 @@ impl Notices {
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn concerning(&self, partner: &PartnerId) -> Result<Vec<Notice>, OnboardingError> {
-        let offered = offered_by(&self.keeper, partner).await?;
+    pub async fn list_concerning(&self, partner: &PartnerId) -> Result<Vec<Notice>, OnboardingError> {
+        let offered = read_offered(&self.keeper, partner).await?;
         let (mut found, mut notices) = (Vec::new(), Pages::<Notice>::of(None));
         while let Some(notices) = notices.next(&*self.keeper.store).await? {
             let concerned = notices.into_iter().map(|kept| kept.value).filter(|notice| concerns(notice, &offered));
@@ -244,7 +244,7 @@ impl Notices {
 }
 
 /// The intents that a partner offers or has asked to offer.
-pub(super) async fn offered_by(
+pub(super) async fn read_offered(
     keeper: &RecordKeeper,
     partner: &PartnerId,
 ) -> Result<BTreeSet<IntentId>, OnboardingError> {

@@ -67,9 +67,9 @@ impl NoticeKind {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeState {
-    /// What it tells is still to come.
+    /// What it tells is still to page.
     Upcoming,
-    /// What it tells has come.
+    /// What it tells has page.
     InEffect,
     /// It does not hold any more.
     Withdrawn,
@@ -174,7 +174,7 @@ impl Notice {
     }
 
     /// Whether only some were told that it was published, and which moment that belongs to.
-    pub(crate) fn published_in_part(&self) -> Option<Timestamp> {
+    pub(crate) fn find_cut_publication(&self) -> Option<Timestamp> {
         let published = self.tellings.iter().find(|telling| telling.stage == NoticeStage::Published)?;
         published.cut_short.then_some(published.due_at_ms)
     }

@@ -1,6 +1,6 @@
 //! Tells partners of notices.
 
-use super::desk::{Notices, concerns, offered_by};
+use super::desk::{Notices, concerns, read_offered};
 use super::record::{Notice, NoticeStage, OPEN, Telling};
 use crate::OnboardingError;
 use crate::events::{EventData, PartnerEvent, Word, event_id};
@@ -16,7 +16,7 @@ use intent_gateway_domain::store::{Change, List, Pages, StoreError, load, page};
 const PAGE: u32 = 100;
 
 /// How far a stage has come with a page of accounts.
-struct Come<'a> {
+struct Step<'a> {
     stage: NoticeStage,
     /// The last account of the pages before.
     before: Option<&'a str>,
@@ -69,24 +69,24 @@ impl Notices {
             }
         }
         let last = accounts.last().map(|kept| kept.value.id.clone());
-        let come = Come { stage: telling.stage, before: after, last, told, is_end: accounts.len() < PAGE as usize };
-        self.note(&notice.id, come).await?;
+        let step = Step { stage: telling.stage, before: after, last, told, is_end: accounts.len() < PAGE as usize };
+        self.note(&notice.id, step).await?;
         Ok(told)
     }
 
     /// Notes how far a stage has come, unless somebody else has noted it or the stage was called off.
-    async fn note(&self, id: &str, come: Come<'_>) -> Result<(), OnboardingError> {
+    async fn note(&self, id: &str, step: Step<'_>) -> Result<(), OnboardingError> {
         self.keeper
             .step(async || {
                 let mut kept = self.keeper.require::<Notice>(id, "notice").await?;
-                let telling = kept.value.tellings.iter_mut().find(|telling| telling.stage == come.stage);
+                let telling = kept.value.tellings.iter_mut().find(|telling| telling.stage == step.stage);
                 let is_as_read = |telling: &&mut Telling| {
-                    telling.ended_at_ms.is_none() && telling.after.as_ref().map(PartnerId::as_str) == come.before
+                    telling.ended_at_ms.is_none() && telling.after.as_ref().map(PartnerId::as_str) == step.before
                 };
                 let Some(telling) = telling.filter(is_as_read) else { return Ok(Proposal::nothing(())) };
-                telling.after = come.last.clone().or(telling.after.take());
-                telling.told += come.told;
-                telling.ended_at_ms = come.is_end.then(|| self.keeper.now());
+                telling.after = step.last.clone().or(telling.after.take());
+                telling.told += step.told;
+                telling.ended_at_ms = step.is_end.then(|| self.keeper.now());
                 let mut change = Change::default();
                 change.put(&kept);
                 Ok(Proposal::new(change, ()))
@@ -104,7 +104,7 @@ impl Notices {
             event_id(due_at, &mark[..16])
         };
         let id = name(telling.stage, telling.due_at_ms);
-        let needed = notice.published_in_part().filter(|_| telling.stage == NoticeStage::Withdrawn);
+        let needed = notice.find_cut_publication().filter(|_| telling.stage == NoticeStage::Withdrawn);
         let needed = needed.map(|published_at| name(NoticeStage::Published, published_at));
         keeper
             .step(async || {
@@ -117,7 +117,7 @@ impl Notices {
                 {
                     return Ok(Proposal::nothing(false));
                 }
-                if !notice.intents.is_empty() && !concerns(notice, &offered_by(keeper, partner).await?) {
+                if !notice.intents.is_empty() && !concerns(notice, &read_offered(keeper, partner).await?) {
                     return Ok(Proposal::nothing(false));
                 }
                 let (subject, text) = mail_texts::notice(&owner.value.business_name, notice, telling.stage);

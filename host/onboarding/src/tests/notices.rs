@@ -136,7 +136,7 @@ fn whoever_it_concerns_is_told_once_by_mail_and_event() {
     assert_eq!(subjects(&mails), [about, about]);
     assert!(mails.iter().all(|mail| mail.text.contains("It is optional at first.") && mail.text.contains("0.2.0")));
     assert_eq!((world.tell(), world.mails().len()), (0, 0), "once");
-    let seen = block_on(world.onboarding.notices.concerning(&account)).expect("read");
+    let seen = block_on(world.onboarding.notices.list_concerning(&account)).expect("read");
     let mut expected = [everybody.id.as_str(), own.id.as_str()];
     expected.sort_unstable_by(|one, other| other.cmp(one));
     assert_eq!(seen.iter().map(|notice| notice.id.as_str()).collect::<Vec<_>>(), expected);
