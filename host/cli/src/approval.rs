@@ -13,10 +13,9 @@ use crate::ask::{AskArgs, refuse as refuse_answer, tell};
 use crate::outcome::{CommandError, Verdict, exit_code, fail};
 use crate::print;
 use crate::terminal::{harmless, pairs, table};
+use crate::values;
 
 const PATH: &str = "/api/v1/admin/approvals";
-/// Longest identifier, characters.
-const ID_MAX_CHARS: usize = 64;
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum ApprovalCommand {
@@ -56,12 +55,7 @@ pub(crate) struct ApprovalArgs {
 }
 
 fn parse_id(text: &str) -> Result<String, String> {
-    let fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if fits && (1..=ID_MAX_CHARS).contains(&text.len()) {
-        Ok(text.to_owned())
-    } else {
-        Err("what waits is named `apr_` and letters and digits; `approval list` tells it".to_owned())
-    }
+    values::parse_id(text, "what waits is named `apr_` and letters and digits; `approval list` tells it")
 }
 
 /// Runs a command to its exit code.

@@ -12,10 +12,9 @@ use serde_json::json;
 use crate::ask::{AskArgs, tell};
 use crate::outcome::{CommandError, Verdict, exit_code, usage};
 use crate::terminal::{harmless, pairs, table};
+use crate::values;
 
 const PATH: &str = "/api/v1/admin/notices";
-/// Longest identifier, characters.
-const ID_MAX_CHARS: usize = 64;
 /// Notices of one page that may be asked for.
 const PAGE_MAX: i64 = 500;
 
@@ -132,12 +131,7 @@ impl From<Kind> for NoticeKind {
 }
 
 fn parse_id(text: &str) -> Result<String, String> {
-    let fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if fits && (1..=ID_MAX_CHARS).contains(&text.len()) {
-        Ok(text.to_owned())
-    } else {
-        Err("a notice is named `ntc_` and letters and digits; `notice list` tells it".to_owned())
-    }
+    values::parse_id(text, "a notice is named `ntc_` and letters and digits; `notice list` tells it")
 }
 
 /// Runs a command to its exit code.

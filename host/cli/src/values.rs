@@ -8,6 +8,15 @@ pub(crate) fn parse_intent(text: &str) -> Result<IntentId, String> {
     IntentId::parse(text).map_err(|error| error.to_string())
 }
 
+/// Longest identifier of a record, characters.
+const ID_MAX_CHARS: usize = 64;
+
+/// An identifier of a record, which goes into a path; `expected` says how it is written and what tells it.
+pub(crate) fn parse_id(text: &str, expected: &str) -> Result<String, String> {
+    let fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if fits && (1..=ID_MAX_CHARS).contains(&text.len()) { Ok(text.to_owned()) } else { Err(expected.to_owned()) }
+}
+
 /// A time back from now, in days, hours, minutes or seconds.
 pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
     let expected = || format!("`{text}` is no time such as `7d` or `12h`");

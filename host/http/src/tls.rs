@@ -65,7 +65,7 @@ pub enum TlsError {
         #[source]
         source: rustls::Error,
     },
-    /// There is no authority.
+    /// Nothing can verify clients' certificates by these authorities.
     #[error("clients' certificates cannot be verified")]
     Verifier(#[source] VerifierBuilderError),
     /// Certificate and key do not belong together, or cannot be used.

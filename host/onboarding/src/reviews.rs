@@ -187,8 +187,7 @@ impl Reviews {
             (_, notes) => bounded_text("/notes", notes)?,
         };
         let review = self.keeper.require::<Review>(id, "review").await?.value;
-        let approves = order.verdict == ReviewVerdict::Approve && review.status == ReviewStatus::Open;
-        if approves && matches!(review.subject, ReviewSubject::Manifest { .. }) {
+        if order.verdict == ReviewVerdict::Approve && needs_policy(&review) {
             self.look_at_privacy_policy(&review).await?;
         }
         let decided = self

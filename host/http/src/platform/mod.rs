@@ -30,7 +30,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::error::{Refusal, refuse_intent};
+use crate::error::{Code, Refusal, refuse_intent};
 
 pub(crate) use ledger::VERIFICATIONS_MAX;
 pub(crate) use overdue::ORDER_BYTES as OVERDUE_ORDER_BYTES;
@@ -39,6 +39,18 @@ pub(crate) use overdue::ORDER_BYTES as OVERDUE_ORDER_BYTES;
 pub(crate) fn intent(contracts: &dyn Contracts, name: &str) -> Result<IntentId, Refusal> {
     let name = IntentId::parse(name).map_err(|error| refuse_intent(error.to_string()))?;
     Ok(alias::resolve(contracts, &name))
+}
+
+/// Longest identifier that the gateway gives to a record, characters.
+const ID_MAX_CHARS: usize = 64;
+
+/// An identifier as the gateway writes those of its records; `name` is what there is none of otherwise.
+fn require_id<'a>(id: &'a str, name: &str) -> Result<&'a str, Refusal> {
+    let fits = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if fits && (1..=ID_MAX_CHARS).contains(&id.len()) {
+        return Ok(id);
+    }
+    Err(Refusal::new(Code::NotFound).message(format!("There is no such {name}.")))
 }
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -97,6 +109,14 @@ mod tests {
     use intent_gateway_testing::contract::{ScriptedContract, descriptor};
 
     use super::*;
+
+    #[test]
+    fn records_are_named_as_they_are() {
+        assert!(require_id("rev_1800000000000_0123456789abcdef", "review").is_ok());
+        for bad in ["", "a\0b", "a b", "../x", &"x".repeat(65)] {
+            assert!(require_id(bad, "review").is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn intents_are_named_as_they_are() {

@@ -9,14 +9,13 @@ use http::StatusCode;
 use intent_gateway_api::notice::{NoticeBody, NoticeList, NoticeRequest, WithdrawNoticeRequest};
 use intent_gateway_onboarding::notices::NoticeDraft;
 
+use super::require_id;
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};
 use crate::body::Json;
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{ErrorBody, Refusal};
 use crate::wire;
 
-/// Longest identifier of a notice, characters.
-const ID_MAX_CHARS: usize = 64;
 /// About what a notice takes, bytes.
 const NOTICE_BYTES: usize = 4 * 1024;
 
@@ -59,7 +58,7 @@ pub(super) async fn list_notices(
 )]
 pub(super) async fn show_notice(State(app): State<Arc<App>>, Path(notice): Path<String>) -> Result<Response, Refusal> {
     let notices = &app.onboarding.notices;
-    let notice = notices.get(require_id(&notice)?).await?;
+    let notice = notices.get(require_id(&notice, "notice")?).await?;
     wire::json(StatusCode::OK, &NoticeBody::new(notice, notices.now()), NOTICE_BYTES)
 }
 
@@ -108,15 +107,6 @@ pub(super) async fn withdraw_notice(
     Json(WithdrawNoticeRequest { reason }): Json<WithdrawNoticeRequest>,
 ) -> Result<Response, Refusal> {
     let notices = &app.onboarding.notices;
-    let notice = notices.withdraw(require_id(&notice)?, &reason, &team).await?;
+    let notice = notices.withdraw(require_id(&notice, "notice")?, &reason, &team).await?;
     wire::json(StatusCode::OK, &NoticeBody::new(notice, notices.now()), NOTICE_BYTES)
-}
-
-/// An identifier as identifiers of notices are written.
-fn require_id(notice: &str) -> Result<&str, Refusal> {
-    let fits = notice.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if fits && (1..=ID_MAX_CHARS).contains(&notice.len()) {
-        return Ok(notice);
-    }
-    Err(Refusal::new(Code::NotFound).message("There is no such notice."))
 }

@@ -14,6 +14,7 @@ use intent_gateway_onboarding::records::ReviewStatus;
 use intent_gateway_onboarding::{DecisionOrder, Reviews};
 use serde::Deserialize;
 
+use super::require_id;
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};
 use crate::body::Json;
@@ -23,8 +24,6 @@ use crate::wire;
 /// Where a review may stand.
 const STATUSES: [ReviewStatus; 4] =
     [ReviewStatus::Open, ReviewStatus::Approved, ReviewStatus::Rejected, ReviewStatus::Superseded];
-/// Longest identifier of a review, characters.
-const REVIEW_ID_MAX_CHARS: usize = 64;
 /// Longest that a reader may ask to wait for a privacy policy, milliseconds.
 const WAIT_MAX_MS: u64 = 10_000;
 /// About what an entry of a list takes, bytes.
@@ -112,7 +111,7 @@ pub(super) async fn show_review(
     query: Result<Query<ReviewQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let reviews = &app.onboarding.reviews;
-    let id = require_id(&review)?;
+    let id = require_id(&review, "review")?;
     let view = match read_wait(query)? {
         None => reviews.get(id).await?,
         Some(wait) => {
@@ -169,28 +168,6 @@ pub(super) async fn decide_review(
     Json(body): Json<DecisionRequest>,
 ) -> Result<Response, Refusal> {
     let order = DecisionOrder::from(body);
-    let view = app.onboarding.reviews.decide(require_id(&review)?, &order, &actor).await?;
+    let view = app.onboarding.reviews.decide(require_id(&review, "review")?, &order, &actor).await?;
     wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
-}
-
-/// An identifier as identifiers of reviews are written.
-fn require_id(review: &str) -> Result<&str, Refusal> {
-    let fits = review.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if fits && (1..=REVIEW_ID_MAX_CHARS).contains(&review.len()) {
-        return Ok(review);
-    }
-    Err(Refusal::new(Code::NotFound).message("There is no such review."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reviews_are_named_as_they_are() {
-        assert!(require_id("rev_1800000000000_0123456789abcdef").is_ok());
-        for bad in ["", "a\0b", "a b", "../x", &"x".repeat(65)] {
-            assert!(require_id(bad).is_err(), "{bad}");
-        }
-    }
 }
