@@ -75,10 +75,11 @@ pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
 }
 
 fn make(source: &Source, trial: bool, work: &Path, out: &Path, counts: Option<&Path>) -> anyhow::Result<()> {
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    // First, for a licence that nobody has agreed to would otherwise be found after an hour of compiling.
+    let papers = if trial { None } else { Some(papers::write(source, work, out)?) };
     guests::build_all()?;
     let programs = Programs::build(source, trial, work, counts)?;
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    let papers = if trial { None } else { Some(papers::write(source, work, out)?) };
     let tree = tree::lay_out(&programs, papers.as_ref(), work)?;
     let name = source.file_stem();
     let effort = if trial { Effort::Little } else { Effort::Much };
