@@ -253,6 +253,11 @@ fn install_needed(program: &str, package: &str, purpose: &str) -> anyhow::Result
 
 /// Compiles a program in Rust, unless that was done before; where it is then.
 pub(crate) fn install_program(name: &str, version: &str) -> anyhow::Result<PathBuf> {
+    install_program_with(name, version, &[])
+}
+
+/// The same for one that is built only with these features.
+pub(crate) fn install_program_with(name: &str, version: &str, features: &[&str]) -> anyhow::Result<PathBuf> {
     let home = root().join(PROGRAMS).join(format!("{name}-{version}"));
     let program = home.join("bin").join(name);
     if program.is_file() {
@@ -263,7 +268,14 @@ pub(crate) fn install_program(name: &str, version: &str) -> anyhow::Result<PathB
     let mut install = cargo();
     // Unoptimised it is compiled in a minute or two instead of ten, and works as well.
     install.args(["install", name, "--version", version, "--locked", "--debug", "--quiet", "--root"]).arg(&home);
+    if !features.is_empty() {
+        install.arg("--features").arg(features.join(","));
+    }
     run(install.arg("--target-dir").arg(&build).env("CARGO_PROFILE_DEV_DEBUG", "none"))?;
+    // Cargo passes over a program whose features are not there, and calls that done.
+    if !program.is_file() {
+        bail!("{name} {version} was installed without the program `{name}`; it may want a feature");
+    }
     std::fs::remove_dir_all(&build).with_context(|| format!("cannot remove {}", build.display()))?;
     Ok(program)
 }

@@ -13,6 +13,8 @@ use crate::tools;
 
 const BILL_TOOL: (&str, &str) = ("cargo-cyclonedx", "0.5.9");
 const LICENCE_TOOL: (&str, &str) = ("cargo-about", "0.9.3");
+/// Without it there is a library and no program.
+const LICENCE_FEATURE: &str = "cli";
 /// The bill of materials, as CycloneDX has it.
 const BILL: &str = "sbom.cdx.json";
 const LICENCES: &str = "THIRD-PARTY-LICENSES.html";
@@ -32,7 +34,7 @@ pub(crate) struct Papers {
 pub(crate) fn write(source: &Source, work: &Path, out: &Path) -> anyhow::Result<Papers> {
     let papers = Papers { licences: out.join(LICENCES), bill: out.join(BILL) };
     let features = ["--no-default-features", "--features", "jemalloc"];
-    let licence_tool = tools::install_program(LICENCE_TOOL.0, LICENCE_TOOL.1)?;
+    let licence_tool = tools::install_program_with(LICENCE_TOOL.0, LICENCE_TOOL.1, &[LICENCE_FEATURE])?;
     let bill_tool = tools::install_program(BILL_TOOL.0, BILL_TOOL.1)?;
 
     step("Licences");
