@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::ensure;
 
 use crate::command::{cargo, output, root, run, step};
-use crate::tools;
+use crate::tools::RustProgram;
 
 /// The version that `deny.toml` is written for.
 const VERSION: &str = "0.20.2";
@@ -19,7 +19,7 @@ const VERSION: &str = "0.20.2";
 /// Checks the tree of dependencies.
 pub(crate) fn check() -> anyhow::Result<()> {
     step("Dependencies");
-    let program = tools::install_program("cargo-deny", VERSION)?;
+    let program = RustProgram::new("cargo-deny", VERSION).install()?;
     let checks = ["check", "bans", "licenses", "sources"];
     run(Command::new(program).current_dir(root()).args(["--locked", "--workspace"]).args(checks))?;
     compare_features()

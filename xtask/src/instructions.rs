@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{cargo, output, root, step};
 use crate::table::{Side, Table};
+use crate::tools::RustProgram;
 use crate::{gateway, guests, tools};
 
 /// What is committed.
@@ -99,7 +100,7 @@ fn processor() -> anyhow::Result<String> {
 
 /// Runs the bench.
 fn count_host() -> anyhow::Result<Counts> {
-    let runner = tools::install_program(RUNNER, &locked_version(LIBRARY)?)?;
+    let runner = RustProgram::new(RUNNER, &locked_version(LIBRARY)?).install()?;
     step("Counting instructions of the host");
     let mut bench = cargo();
     bench.args(["bench", "--locked", "--quiet"]).args(BENCH).args(["--", "--output-format=json"]);

@@ -251,33 +251,50 @@ fn install_needed(program: &str, package: &str, purpose: &str) -> anyhow::Result
     install_package(package)
 }
 
-/// Compiles a program in Rust, unless that was done before; where it is then.
-pub(crate) fn install_program(name: &str, version: &str) -> anyhow::Result<PathBuf> {
-    install_program_with(name, version, &[])
+/// A program in Rust that is compiled where it is needed.
+pub(crate) struct RustProgram<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) version: &'a str,
+    /// Features that it is a program with only.
+    pub(crate) features: &'a [&'a str],
+    /// Compiled for speed: only for what would run longer than that takes.
+    pub(crate) is_optimised: bool,
 }
 
-/// The same for one that is built only with these features.
-pub(crate) fn install_program_with(name: &str, version: &str, features: &[&str]) -> anyhow::Result<PathBuf> {
-    let home = root().join(PROGRAMS).join(format!("{name}-{version}"));
-    let program = home.join("bin").join(name);
-    if program.is_file() {
-        return Ok(program);
+impl<'a> RustProgram<'a> {
+    /// One that works as it is.
+    pub(crate) const fn new(name: &'a str, version: &'a str) -> Self {
+        Self { name, version, features: &[], is_optimised: false }
     }
-    eprintln!("   installing {name} {version} into {PROGRAMS}");
-    let build = home.join("build");
-    let mut install = cargo();
-    // Unoptimised it is compiled in a minute or two instead of ten, and works as well.
-    install.args(["install", name, "--version", version, "--locked", "--debug", "--quiet", "--root"]).arg(&home);
-    if !features.is_empty() {
-        install.arg("--features").arg(features.join(","));
+
+    /// Compiles it, unless that was done before; where it is then.
+    pub(crate) fn install(&self) -> anyhow::Result<PathBuf> {
+        let Self { name, version, features, is_optimised } = self;
+        let home = root().join(PROGRAMS).join(format!("{name}-{version}"));
+        let program = home.join("bin").join(name);
+        if program.is_file() {
+            return Ok(program);
+        }
+        eprintln!("   installing {name} {version} into {PROGRAMS}");
+        let build = home.join("build");
+        let mut install = cargo();
+        // Unoptimised most are compiled in a minute or two instead of ten, and work as well.
+        install.args(["install", name, "--version", version, "--locked", "--debug", "--quiet", "--root"]).arg(&home);
+        install.arg("--target-dir").arg(&build).env("CARGO_PROFILE_DEV_DEBUG", "none");
+        if *is_optimised {
+            install.env("CARGO_PROFILE_DEV_OPT_LEVEL", "2");
+        }
+        if !features.is_empty() {
+            install.arg("--features").arg(features.join(","));
+        }
+        run(&mut install)?;
+        // Cargo passes over a program whose features are not there, and calls that done.
+        if !program.is_file() {
+            bail!("{name} {version} was installed without the program `{name}`; it may want a feature");
+        }
+        std::fs::remove_dir_all(&build).with_context(|| format!("cannot remove {}", build.display()))?;
+        Ok(program)
     }
-    run(install.arg("--target-dir").arg(&build).env("CARGO_PROFILE_DEV_DEBUG", "none"))?;
-    // Cargo passes over a program whose features are not there, and calls that done.
-    if !program.is_file() {
-        bail!("{name} {version} was installed without the program `{name}`; it may want a feature");
-    }
-    std::fs::remove_dir_all(&build).with_context(|| format!("cannot remove {}", build.display()))?;
-    Ok(program)
 }
 
 /// Whether this is Debian or one like it, and ours to change.

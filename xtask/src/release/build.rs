@@ -20,6 +20,9 @@ const PARTNER_PACKAGE: &str = "partner-rust";
 /// The file that the code of the programs is laid out by: with it, the same programs come out again.
 pub(crate) const COUNTS: &str = "layout-counts.fdata";
 
+/// What the folder with the sources is called in all that is handed out, in place of its name on this machine.
+pub(super) const SOURCES: &str = "/source";
+
 /// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
 const FLAG_END: &str = "\u{1f}";
 
@@ -99,13 +102,12 @@ fn compile(source: &Source, trial: bool, work: &Path, features: &[&str]) -> anyh
     // Nothing of this machine is in what comes out: two machines build the same.
     let sources = root().display().to_string();
     let registry = cargo_home()?.display().to_string();
-    let flags = [
-        "-Cforce-frame-pointers=yes".to_owned(),
-        layout::LINK_FLAG.to_owned(),
-        format!("--remap-path-prefix={sources}=/source"),
-        format!("--remap-path-prefix={registry}=/cargo"),
-    ];
-    let c_flags = format!("-ffile-prefix-map={sources}=/source -ffile-prefix-map={registry}=/cargo");
+    let built = work.display().to_string();
+    // The folder of what is built lies among the sources: the last prefix that fits counts.
+    let prefixes = [(sources, SOURCES), (registry, "/cargo"), (built, "/build")];
+    let mut flags = vec!["-Cforce-frame-pointers=yes".to_owned(), layout::LINK_FLAG.to_owned()];
+    flags.extend(prefixes.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")));
+    let c_flags = prefixes.map(|(from, to)| format!("-ffile-prefix-map={from}={to}")).join(" ");
     build.args(["--profile", "shipped", "--features", "intent-gateway/jemalloc", "--target-dir"]).arg(work);
     build.env("CARGO_ENCODED_RUSTFLAGS", flags.join(FLAG_END)).env("CFLAGS", c_flags);
     build.env("SOURCE_DATE_EPOCH", source.time.to_string());

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use super::archive::Effort;
 use super::source::Source;
 use crate::command::{own_command, root, run, step};
-use crate::tools;
+use crate::tools::RustProgram;
 
 /// The version that the metadata is written for.
 const VERSION: &str = "3.8.0";
@@ -19,7 +19,7 @@ const TREE: &str = "target/package-tree";
 
 /// Makes the packages.
 pub(crate) fn pack(source: &Source, tree: &Path, effort: Effort, out: &Path) -> anyhow::Result<()> {
-    let program = tools::install_program("cargo-deb", VERSION)?;
+    let program = RustProgram::new("cargo-deb", VERSION).install()?;
     step("Debian packages");
     let link = root().join(TREE);
     if link.is_symlink() {

@@ -7,14 +7,15 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 
 use super::archive::{digest, list_files};
+use super::build::SOURCES;
 use super::source::Source;
 use crate::command::{output, own_command, root, run, step};
-use crate::tools;
+use crate::tools::RustProgram;
 
-const BILL_TOOL: (&str, &str) = ("cargo-cyclonedx", "0.5.9");
-const LICENCE_TOOL: (&str, &str) = ("cargo-about", "0.9.3");
-/// Without it there is a library and no program.
-const LICENCE_FEATURE: &str = "cli";
+const BILL_TOOL: RustProgram<'_> = RustProgram::new("cargo-cyclonedx", "0.5.9");
+/// Compares texts for minutes, and is a library alone without its feature.
+const LICENCE_TOOL: RustProgram<'_> =
+    RustProgram { name: "cargo-about", version: "0.9.3", features: &["cli"], is_optimised: true };
 /// The bill of materials, as CycloneDX has it.
 const BILL: &str = "sbom.cdx.json";
 const LICENCES: &str = "THIRD-PARTY-LICENSES.html";
@@ -34,8 +35,8 @@ pub(crate) struct Papers {
 pub(crate) fn write(source: &Source, work: &Path, out: &Path) -> anyhow::Result<Papers> {
     let papers = Papers { licences: out.join(LICENCES), bill: out.join(BILL) };
     let features = ["--no-default-features", "--features", "jemalloc"];
-    let licence_tool = tools::install_program_with(LICENCE_TOOL.0, LICENCE_TOOL.1, &[LICENCE_FEATURE])?;
-    let bill_tool = tools::install_program(BILL_TOOL.0, BILL_TOOL.1)?;
+    let licence_tool = LICENCE_TOOL.install()?;
+    let bill_tool = BILL_TOOL.install()?;
 
     step("Licences");
     let mut about = own_command(licence_tool);
@@ -60,7 +61,10 @@ pub(crate) fn write(source: &Source, work: &Path, out: &Path) -> anyhow::Result<
     bill.args(["--override-filename", "sbom.cdx"]).args(features).env("SOURCE_DATE_EPOCH", source.time.to_string());
     run(&mut bill)?;
     let made = checkout.join("host/gateway").join(BILL);
-    std::fs::copy(&made, &papers.bill).with_context(|| format!("{} is not there", made.display()))?;
+    let bill = std::fs::read_to_string(&made).with_context(|| format!("{} is not there", made.display()))?;
+    // It names packages by where they lay on this machine.
+    let bill = bill.replace(&checkout.display().to_string(), SOURCES);
+    std::fs::write(&papers.bill, bill).with_context(|| format!("cannot write {}", papers.bill.display()))?;
     run(git().args(["worktree", "remove", "--force"]).arg(&checkout))?;
     Ok(papers)
 }
