@@ -57,6 +57,8 @@ pub(crate) struct ReleaseArgs {
 pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
     let ReleaseArgs { out, trial, sign_with, twice, counts } = arguments;
     let source = Source::read(*trial)?;
+    // The tools run in other folders.
+    let out = &std::path::absolute(out).with_context(|| format!("no such place as {}", out.display()))?;
     require_empty(out)?;
     let work = root().join(WORK);
     make(&source, *trial, &work, out, counts.as_deref())?;
