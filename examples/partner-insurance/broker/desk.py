@@ -236,10 +236,13 @@ class Desk:
     def _cancel(self, arguments: dict[str, Any], now: datetime) -> dict[str, Any]:
         """Gives a policy back, or drops a quote before its policy is issued.
 
-        The latter has no policy yet: `policy_id` then holds the identifier of the quote or of its
-        check. A second cancellation of one deal gets the first one's answer.
+        The latter has no policy yet: it is named by `quote_id`, or by the identifier of the quote or
+        of its check in the place of `policy_id`. A second cancellation of one deal gets the first
+        one's answer.
         """
-        named = arguments["policy_id"]
+        named = arguments.get("policy_id") or arguments.get("quote_id")
+        if named is None:
+            raise Refusal(refusal.INVALID_REQUEST, "name the policy or the quote", "policy_id")
         deal = self._deal_by_id.get(named)
         if deal is None:
             raise Refusal(refusal.INVALID_REQUEST, "no such policy", "policy_id")

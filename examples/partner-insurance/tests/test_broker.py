@@ -531,6 +531,8 @@ class DeskTest(BrokerTest):
         self.assertFalse(answer["is_freelook_cancellation"])
         by_quote = self.answer("cancel_or_freelook", policy_id=quote_id)
         self.assertEqual(by_quote, {**answer, "policy_id": quote_id})
+        self.assertEqual(self.answer("cancel_or_freelook", quote_id=quote_id), by_quote)
+        self.refuses("INVALID_REQUEST", "policy_id", "cancel_or_freelook", request_id="c")
         self.refuses(
             "INVALID_REQUEST", "quote_id", "issue_policy", request_id="i", quote_id=quote_id, **PAID
         )
