@@ -546,8 +546,13 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
 
 /// A Rust example partner with one of its catalogues.
 pub(crate) fn rust_partner(catalogue: &str, folder: &Path) -> Server {
+    rust_partner_with(catalogue, &[], folder)
+}
+
+/// The same with further arguments.
+pub(crate) fn rust_partner_with(catalogue: &str, arguments: &[&str], folder: &Path) -> Server {
     let mut command = Command::new(built("debug/partner-rust"));
-    command.args(["--catalogue", catalogue, "--port", "0"]);
+    command.args(["--catalogue", catalogue, "--port", "0"]).args(arguments);
     Server::start(&mut command, &folder.join(format!("partner-{catalogue}.log")))
 }
 

@@ -7,6 +7,7 @@ use intent_gateway_domain::findings::{Severity, Source};
 use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
+use super::conformance::ConformanceArgs;
 use super::document::DocumentCommand;
 use super::event::EventCommand;
 use crate::access::{GatewayArgs, parse_partner};
@@ -43,6 +44,16 @@ pub(crate) enum PartnerCommand {
     #[command(after_help = "Exit codes: 0 the probe passed, 1 it failed.\n\n\
         Example:\n  intent-gateway partner probe ptr_0123456789abcdef")]
     Probe(PartnerArgs),
+    /// Try a server on your own machine before you sign up: every tool, its errors, keys and times. No gateway is asked.
+    #[command(
+        after_help = "One order is made at the server and cancelled again, unless --no-orders is given. Run it against a server \
+        whose orders mean nothing.\n\
+        What tools are called with are the contract's own examples, with their dates moved to the present and \
+        with the identifiers that the server gives. Exit codes: 0 nothing failed, 1 something did, 2 it could not be tried.\n\n\
+        Examples:\n  intent-gateway partner conformance http://127.0.0.1:8101/mcp --contract auto-book-ac-service.wasm\n  \
+        intent-gateway partner conformance http://127.0.0.1:8101/mcp --contract auto-book-ac-service.wasm --request mine.json --no-orders"
+    )]
+    Conformance(ConformanceArgs),
     /// Run an intent's go-live requirements against a partner.
     #[command(
         after_help = "Each sample is a request of the intent, as an orchestrator would send it; it is searched with \

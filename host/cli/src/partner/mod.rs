@@ -1,7 +1,8 @@
 //! `intent-gateway partner` and `intent-gateway review`: what the platform team does with partners, over a gateway's
-//! HTTP interface. What a command prints for people is in `show`; `--json` prints the gateway's own answer.
+//! HTTP interface; `conformance` alone asks none. What a command prints for people is in `show`; `--json` prints the gateway's own answer.
 
 mod arguments;
+mod conformance;
 mod document;
 mod event;
 mod findings;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::Event(command) => event::run(command),
         PartnerCommand::Notices(arguments) => notices(arguments),
         PartnerCommand::Probe(arguments) => probe(arguments),
+        PartnerCommand::Conformance(arguments) => conformance::run(arguments),
         PartnerCommand::Test(arguments) => test(arguments),
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
         PartnerCommand::Health(arguments) => health(arguments),

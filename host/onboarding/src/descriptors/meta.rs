@@ -17,7 +17,7 @@ const MIN_ABOVE_MAX: &str = "MIN_ABOVE_MAX";
 /// The widget is not the intent's.
 const WIDGET_MISMATCH: &str = "WIDGET_MISMATCH";
 /// The completion address is not the platform's for this partner.
-const CALLBACK_MISMATCH: &str = "CALLBACK_MISMATCH";
+pub const CALLBACK_MISMATCH: &str = "CALLBACK_MISMATCH";
 
 /// What is read of `_meta.platform` (spec 1, `_meta.platform` fields read). A field that is absent or unreadable has
 /// its default; the latter is reported.

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use meta::CALLBACK_MISMATCH;
 pub(crate) use meta::PlatformMeta;
 pub(crate) use pinned::PinnedTool;
 pub use pinned::{ComparedTool, Drift, DriftKind, ToolStanding};

@@ -211,7 +211,7 @@ fn state(holds: bool) -> ItemState {
 }
 
 /// A catalogue of one contract.
-struct OneContract(Arc<dyn Contract>);
+pub struct OneContract(pub Arc<dyn Contract>);
 
 impl Contracts for OneContract {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
