@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from checks import books, dashboards, metrics, rules, runbooks  # noqa: E402
+from checks import blocks, books, dashboards, metrics, rules, runbooks  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -56,6 +56,7 @@ def main():
         ("dashboards name what exists", dashboards.check(boards, all_rules, known, ROOT)),
         ("dashboards are as dashboards.py makes them", dashboards.check_made(ROOT)),
         ("every page is in the book, and links lead somewhere", books.check(ROOT)),
+        ("code of the pages is what it says it is", blocks.check(ROOT)),
     ]
     if shutil.which("promtool"):
         names = [str(file) for file in rule_files]
