@@ -5,6 +5,7 @@
 
 mod accounts;
 mod bench;
+mod book;
 mod chaos;
 mod clients;
 mod command;
@@ -53,6 +54,8 @@ enum Command {
     /// Measure against the aims: isolation, scan, load, a whole search against a bare proxy; completion reports against
     /// servers that do less and against Node
     Bench,
+    /// Build the documentation as a site, and follow its links
+    Book,
     /// Run gateways under load while faults happen, and compare what was acknowledged with what is kept (docs/chaos.md)
     Chaos(chaos::ChaosArgs),
     /// Fuzz what comes from outside, guided by coverage (docs/fuzzing.md)
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Guests => guests::build_all(),
         Command::Demo { keep } => demo::run(keep),
         Command::Bench => bench::run_all(),
+        Command::Book => book::build(),
         Command::Chaos(arguments) => chaos::run_once(&arguments),
         Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
         Command::Instructions { write } => instructions::run(write),

@@ -8,7 +8,7 @@ use test_servers::soak;
 
 use crate::command::{cargo, root, run, step};
 use crate::{
-    chaos, clients, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, instructions,
+    book, chaos, clients, conformance, demo, dependencies, foreign, fuzz, fuzz_targets, gateway, guests, instructions,
     readme, release, tools,
 };
 
@@ -18,10 +18,11 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 23] = [
+const PARTS: [Part; 24] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "deployment", run: deployment },
+    Part { name: "site", run: book::build },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "instructions", run: instructions::check },
     Part { name: "contract in JavaScript", run: foreign::build_all },

@@ -255,7 +255,7 @@ fn install_needed(program: &str, package: &str, purpose: &str) -> anyhow::Result
 pub(crate) struct RustProgram<'a> {
     pub(crate) name: &'a str,
     pub(crate) version: &'a str,
-    /// Features that it is a program with only.
+    /// The features that it is built with, and no other; where none is named, its defaults.
     pub(crate) features: &'a [&'a str],
     /// Compiled for speed: only for what would run longer than that takes.
     pub(crate) is_optimised: bool,
@@ -285,7 +285,7 @@ impl<'a> RustProgram<'a> {
             install.env("CARGO_PROFILE_DEV_OPT_LEVEL", "2");
         }
         if !features.is_empty() {
-            install.arg("--features").arg(features.join(","));
+            install.args(["--no-default-features", "--features"]).arg(features.join(","));
         }
         run(&mut install)?;
         // Cargo passes over a program whose features are not there, and calls that done.
