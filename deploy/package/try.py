@@ -9,6 +9,7 @@ of its own is written.
 """
 
 import contextlib
+import gzip
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ KEYS = "etc/intent-gateway/secrets"
 STATE = "var/lib/intent-gateway"
 IMAGE_USER = 65532
 CHROOT = shutil.which("chroot") or "/usr/sbin/chroot"
+RUNTIME = shutil.which("runc") or shutil.which("crun")
 
 
 class Failed(Exception):
@@ -144,21 +146,25 @@ def blob(archive, digest):
     return data
 
 
-def try_image(files, folder):
-    """Unpacks the image as a runtime does, and serves from it as its user, with nothing but its state to write to."""
-    path = folder / "image"
-    path.mkdir()
+def unpack_image(files, path):
+    """Unpacks the image into a folder, as a runtime does; how it is to be run."""
+    path.mkdir(parents=True)
     with tarfile.open(one(files, "*-oci.tar")) as archive:
         index = json.load(archive.extractfile("index.json"))
         manifest = json.loads(blob(archive, index["manifests"][0]["digest"]))
         config = json.loads(blob(archive, manifest["config"]["digest"]))
         require(len(manifest["layers"]) == 1, "the image has one layer")
-        layer = folder / "layer.tar.gz"
-        layer.write_bytes(blob(archive, manifest["layers"][0]["digest"]))
-    subprocess.run(["tar", "--extract", "--gzip", "--numeric-owner", "--file", layer, "--directory", path], check=True)
-    unpacked = hashlib.sha256(subprocess.run(["gzip", "--decompress", "--stdout", layer], check=True, capture_output=True).stdout)
-    require(config["rootfs"]["diff_ids"] == [f"sha256:{unpacked.hexdigest()}"], "the layer is not the one that the image names")
-    run = config["config"]
+        layer = blob(archive, manifest["layers"][0]["digest"])
+    subprocess.run(["tar", "--extract", "--gzip", "--numeric-owner", "--directory", path], input=layer, check=True)
+    unpacked = hashlib.sha256(gzip.decompress(layer)).hexdigest()
+    require(config["rootfs"]["diff_ids"] == [f"sha256:{unpacked}"], "the layer is not the one that the image names")
+    return config["config"]
+
+
+def try_image(files, folder):
+    """Serves from the image as its user, with nothing but its state to write to."""
+    path = folder / "image"
+    run = unpack_image(files, path)
     require(run["User"] == f"{IMAGE_USER}:{IMAGE_USER}", f"it runs as {run['User']}")
     require(not list(path.glob("bin/*sh")) and not list(path.glob("usr/bin/*sh")), "the image has a shell")
     environment = dict(entry.split("=", 1) for entry in run["Env"])
@@ -185,6 +191,61 @@ def try_image(files, folder):
     require(written and all(name.startswith(STATE) for name in written), f"it has written to {written}")
 
 
+def specify(run, state):
+    """What a runtime is told: the image's own user, program and environment, and as few rights as there are."""
+    subprocess.run([RUNTIME, "spec", "--bundle", state.parent], check=True)
+    specification = json.loads((state.parent / "config.json").read_text())
+    process = specification["process"]
+    none = {name: [] for name in process["capabilities"]}
+    # Without keys of its own a gateway takes requests of its own machine alone, which is what the container is to it.
+    environment = [*run["Env"], "INTENT_GATEWAY__SERVER__LISTEN=127.0.0.1:8080"]
+    user = {"uid": IMAGE_USER, "gid": IMAGE_USER}
+    process.update(terminal=False, args=[*run["Entrypoint"], *run["Cmd"]], env=environment, user=user, capabilities=none)
+    process["noNewPrivileges"] = True
+    specification["root"]["readonly"] = True
+    specification["mounts"].append({"destination": f"/{STATE}", "type": "bind", "source": str(state), "options": ["bind", "rw", "nosuid", "nodev"]})
+    return specification
+
+
+def try_container(files, folder):
+    """Runs the image as a container: a read-only root, no capability, a network of its own. Whether there was a runtime to do so."""
+    bundle = folder / "bundle"
+    run = unpack_image(files, bundle / "rootfs")
+    state = bundle / "state"
+    state.mkdir()
+    os.chown(state, IMAGE_USER, IMAGE_USER)
+    specification = specify(run, state)
+    name = f"intent-gateway-try-{os.getpid()}"
+    runtime = [RUNTIME, "--root", str(folder / "runtime")]
+
+    def contain(process):
+        (bundle / "config.json").write_text(json.dumps(specification | {"process": specification["process"] | process}))
+        return subprocess.Popen([*runtime, "run", "--bundle", bundle, name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    first = contain({"args": [*run["Entrypoint"], "--version"]})
+    said, _ = first.communicate(timeout=60)
+    if first.returncode != 0 and "version" not in said:
+        print(f"   this machine lets {RUNTIME} run no container: {said.strip().splitlines()[-1:]}")
+        return False
+    began = time.monotonic()
+    server = contain({})
+    try:
+        lines = [server.stdout.readline()]
+        while lines[-1] and not lines[-1].startswith("listening on "):
+            lines.append(server.stdout.readline())
+        require(lines[-1], f"the container's gateway does not listen:\n{''.join(lines)[-2000:]}")
+        print(f"   the container's gateway listens after {time.monotonic() - began:.2f} s")
+        check = subprocess.run([*runtime, "exec", name, *run["Healthcheck"]["Test"][1:]], capture_output=True, text=True, check=False)
+        require(check.stdout.strip() == "live", f"the health check of the container: {check.stdout}{check.stderr}")
+        subprocess.run([*runtime, "kill", name, "TERM"], check=True)
+        said, _ = server.communicate(timeout=60)
+    finally:
+        subprocess.run([*runtime, "delete", "--force", name], capture_output=True, check=False)
+    require(server.returncode == 0, f"the container's gateway ended with {server.returncode}:\n{said[-2000:]}")
+    require((state / "gateway.db").is_file(), "the container's gateway has kept nothing in its state")
+    return True
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -195,6 +256,10 @@ def main():
             print("ok     the packages on a bare Debian")
             try_image(files, pathlib.Path(folder))
             print("ok     the image")
+            if RUNTIME is None:
+                print("   no container was run: runc is missing (Debian: apt-get install runc)")
+            elif try_container(files, pathlib.Path(folder)):
+                print("ok     the image as a container")
         except Failed as failed:
             sys.exit(f"error: {failed}")
 

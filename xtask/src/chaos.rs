@@ -1,10 +1,12 @@
 //! `cargo xtask chaos`: builds the gateway, its contracts and the fault bench, and runs that (docs/chaos.md).
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::Context as _;
 use clap::Args;
 
-use crate::command::{root, run, step};
+use crate::command::{cargo, output, root, run, step};
 use crate::{gateway, guests, tools};
 
 /// The program of the bench.
@@ -36,6 +38,10 @@ pub(crate) struct ChaosArgs {
     /// These faults alone, with commas between them
     #[arg(long, value_name = "FAULT,...")]
     only: Option<String>,
+    /// Start with the gateway of this commit, or with this program, and let each gateway go on with today's once it was rolled; a commit
+    /// is built first
+    #[arg(long, value_name = "COMMIT|PROGRAM")]
+    from: Option<String>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -49,12 +55,16 @@ pub(crate) struct ChaosArgs {
 
 /// Builds what is needed, and runs the bench.
 pub(crate) fn run_once(arguments: &ChaosArgs) -> anyhow::Result<()> {
-    let ChaosArgs { minutes, seed, rate, only, json, keep, list } = arguments;
+    let ChaosArgs { minutes, seed, rate, only, from, json, keep, list } = arguments;
     let mut command = prepare()?;
     for (name, value) in [("--minutes", minutes), ("--seed", seed), ("--rate", rate), ("--only", only)] {
         if let Some(value) = value {
             command.arg(name).arg(value);
         }
+    }
+    if let Some(from) = from {
+        let program = Path::new(from);
+        command.arg("--from").arg(if program.is_file() { program.to_owned() } else { build_earlier(from)? });
     }
     for (name, is_wanted) in [("--json", json), ("--keep", keep), ("--list", list)] {
         command.args(is_wanted.then_some(name));
@@ -78,4 +88,25 @@ fn prepare() -> anyhow::Result<Command> {
     let mut command = Command::new(gateway::binary("debug", PROGRAM));
     command.arg("--root").arg(root());
     Ok(command)
+}
+
+/// Builds the gateway of an earlier commit, in a checkout of its own; where it is then.
+fn build_earlier(commit: &str) -> anyhow::Result<PathBuf> {
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(root()).args(arguments);
+        git
+    };
+    let commit = output(git(&["rev-parse", "--verify", "--quiet"]).arg(format!("{commit}^{{commit}}")))
+        .with_context(|| format!("{commit} is neither a file nor a commit"))?;
+    let checkout = root().join("target/earlier").join(&commit);
+    if !checkout.exists() {
+        run(git(&["worktree", "add", "--quiet", "--detach"]).arg(&checkout).arg(&commit))?;
+    }
+    step(&format!("Building the gateway of {commit}"));
+    run(cargo()
+        .current_dir(&checkout)
+        .args(["build", "--locked", "--package", "intent-gateway", "--target-dir"])
+        .arg(checkout.join("target")))?;
+    Ok(checkout.join("target/debug/intent-gateway"))
 }

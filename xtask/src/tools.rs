@@ -56,6 +56,8 @@ const PROMTOOL_PACKAGE: &str = "prometheus";
 const DEBIAN_WISH: &str = "INTENT_GATEWAY_TEST_DEBIAN";
 /// Makes a bare Debian; also its package.
 const MMDEBSTRAP: &str = "mmdebstrap";
+/// Runs containers; also its package.
+const RUNC: &str = "runc";
 
 /// Where programs in Rust are installed, a folder a version, so that a run after the first finds them.
 const PROGRAMS: &str = "target/tools";
@@ -164,6 +166,7 @@ const RULE_CHECKER: Optional =
     Optional { what: "promtool", package: PROMTOOL_PACKAGE, wish: PROMTOOL_WISH, is_there: has_promtool };
 const DEBIAN_MAKER: Optional =
     Optional { what: "mmdebstrap", package: MMDEBSTRAP, wish: DEBIAN_WISH, is_there: has_mmdebstrap };
+const RUNTIME: Optional = Optional { what: "runc", package: RUNC, wish: DEBIAN_WISH, is_there: has_runc };
 const COPIER: Optional = Optional { what: "skopeo", package: SKOPEO, wish: REGISTRY_WISH, is_there: has_skopeo };
 
 /// Installs PostgreSQL's server where tests must not go without.
@@ -184,6 +187,7 @@ pub(crate) fn install_wished_promtool() -> anyhow::Result<()> {
 /// Installs mmdebstrap where packages must not go untried; whether it is there.
 pub(crate) fn install_wished_mmdebstrap() -> anyhow::Result<bool> {
     install_optional(&DEBIAN_MAKER)?;
+    install_optional(&RUNTIME)?;
     Ok(has_mmdebstrap())
 }
 
@@ -344,6 +348,11 @@ fn has_promtool() -> bool {
 /// Whether mmdebstrap is found on the path.
 fn has_mmdebstrap() -> bool {
     exists(MMDEBSTRAP)
+}
+
+/// Whether runc is found on the path.
+fn has_runc() -> bool {
+    exists(RUNC)
 }
 
 /// Whether skopeo is found on the path.

@@ -32,7 +32,9 @@ pub struct Gateway {
     pub folder: PathBuf,
     /// Its store's address.
     pub store: String,
-    program: PathBuf,
+    program: Mutex<PathBuf>,
+    /// What takes the program's place when it is rolled.
+    next: Option<PathBuf>,
     /// The library by which its clock can be set.
     clock: Option<PathBuf>,
     process: Mutex<Option<Process>>,
@@ -47,7 +49,10 @@ struct Process {
 
 /// What all gateways of a run have in common.
 pub struct Common<'a> {
+    /// What gateways start with.
     pub program: &'a Path,
+    /// What they go on with once they were rolled, where that is another program.
+    pub next: Option<&'a Path>,
     pub contract: &'a Path,
     pub partners: &'a [Partner],
     pub clock: Option<&'a Path>,
@@ -86,9 +91,10 @@ impl Gateway {
                  [[partners.listings]]\nintent = {INTENT:?}\nservice_area = [\"IN_ALL\"]\n"
             )?;
         }
-        let (program, clock) = (common.program.to_owned(), common.clock.map(Path::to_owned));
+        let program = Mutex::new(common.program.to_owned());
+        let (next, clock) = (common.next.map(Path::to_owned), common.clock.map(Path::to_owned));
         let (process, url) = (Mutex::new(None), Mutex::new(String::new()));
-        let gateway = Self { number, folder, store, program, clock, process, url };
+        let gateway = Self { number, folder, store, program, next, clock, process, url };
         std::fs::write(gateway.config(), text)?;
         gateway.set_clock(0)?;
         Ok(gateway)
@@ -110,7 +116,7 @@ impl Gateway {
     /// Where it does not start.
     pub fn start(&self) -> anyhow::Result<()> {
         let mut command = Command::new("sh");
-        command.args(["-c", IGNORE_SIZE_SIGNAL, "sh"]).arg(&self.program).arg("serve");
+        command.args(["-c", IGNORE_SIZE_SIGNAL, "sh"]).arg(self.program()).arg("serve");
         command.arg("--config").arg(self.config());
         if let Some(library) = &self.clock {
             // Only what the time of day is changes; spans of time stay those of the machine.
@@ -158,6 +164,27 @@ impl Gateway {
         let process = self.process().take();
         let Some(process) = process else { bail!("gateway {} does not run", self.number + 1) };
         Ok(process.server.stop()?)
+    }
+
+    /// Starts it after it was stopped, with the next program where there is one. Blocks.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub fn start_next(&self) -> anyhow::Result<()> {
+        if let Some(next) = &self.next {
+            lock(&self.program).clone_from(next);
+        }
+        self.start()
+    }
+
+    /// Whether it still has a program that another was to take the place of.
+    #[must_use]
+    pub fn is_left_behind(&self) -> bool {
+        self.next.as_ref().is_some_and(|next| self.program() != *next)
+    }
+
+    fn program(&self) -> PathBuf {
+        lock(&self.program).clone()
     }
 
     /// Lets the process stand still, or go on.
@@ -212,7 +239,7 @@ impl Gateway {
     /// # Errors
     /// Where it ends with a failure.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> anyhow::Result<String> {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(self.program());
         let output = command.args(arguments).arg("--config").arg(self.config()).output()?;
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if !output.status.success() {

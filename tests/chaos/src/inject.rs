@@ -99,7 +99,7 @@ impl Injector {
             }
             Kind::Roll => {
                 let stopped = blocking(Gateway::stop).await?;
-                let started = blocking(Gateway::start).await?;
+                let started = blocking(Gateway::start_next).await?;
                 stopped.and(started)
             }
             Kind::Freeze => {

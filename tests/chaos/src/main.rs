@@ -34,6 +34,9 @@ struct Arguments {
     /// These faults alone
     #[arg(long, value_delimiter = ',', value_parser = parse_kind, value_name = "FAULT")]
     only: Vec<Kind>,
+    /// Start the gateways with this earlier program; each goes on with today's once it was rolled
+    #[arg(long, value_name = "PROGRAM")]
+    from: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -84,8 +87,13 @@ fn run_once(arguments: &Arguments) -> anyhow::Result<bool> {
         kinds: choose(&arguments.only)?,
         root: absolute(&arguments.root)?,
         program: absolute(&arguments.root.join(&arguments.program))?,
+        from: arguments.from.as_deref().map(absolute).transpose()?,
         keep: arguments.keep,
     };
+    ensure!(
+        options.from.is_none() || options.kinds.contains(&Kind::Roll),
+        "--from needs the fault `roll`, in which gateways get the other program"
+    );
     eprintln!("   seed {seed}");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)

@@ -27,6 +27,8 @@ pub struct Options {
     pub root: PathBuf,
     /// The gateway's program.
     pub program: PathBuf,
+    /// The program that gateways start with, where that is an earlier one: each goes on with the other once it was rolled.
+    pub from: Option<PathBuf>,
     /// Whether the folder of the run stays.
     pub keep: bool,
 }
@@ -36,7 +38,11 @@ pub struct Options {
 /// # Errors
 /// Where something cannot be started or read. What breaks under faults is in the verdicts.
 pub async fn run(options: Arc<Options>) -> anyhow::Result<Summary> {
-    let mut world = World::start(&options.root, &options.program, &options.kinds).await?;
+    let (program, next) = match &options.from {
+        Some(earlier) => (earlier, Some(options.program.as_path())),
+        None => (&options.program, None),
+    };
+    let mut world = World::start(&options.root, program, next, &options.kinds).await?;
     world.folder.disable_cleanup(options.keep);
     let token = world.gateways[0].token()?;
     let (gateways, samples) = (Arc::clone(&world.gateways), Arc::clone(&world.samples));
@@ -56,6 +62,8 @@ pub async fn run(options: Arc<Options>) -> anyhow::Result<Summary> {
     let ((injected, mut wrong), seen) = tokio::join!(work, watch(&injector, run_ms, over));
 
     let world = &injector.world;
+    let left_behind = world.gateways.iter().filter(|gateway| gateway.is_left_behind());
+    wrong.extend(left_behind.map(|gateway| format!("gateway {} was never rolled: take more time", gateway.number + 1)));
     wrong.extend(stop_all(&world.gateways).await);
     let (attempts, known) = load.take();
     let (is_flat, mut notes) = flat(&seen.looks, run_ms);

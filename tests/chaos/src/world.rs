@@ -41,12 +41,12 @@ pub fn find_clock_library() -> Option<PathBuf> {
 }
 
 impl World {
-    /// Starts everything. `program` is the gateway, `root` the project's folder, `kinds` what will go wrong. Each gateway has a
-    /// clock of its own where clocks will be wrong.
+    /// Starts everything. `program` is the gateway, `next` what it goes on with once it was rolled, `root` the project's folder, `kinds`
+    /// what will go wrong. Each gateway has a clock of its own where clocks will be wrong.
     ///
     /// # Errors
     /// Where something cannot be started; PostgreSQL must be installed.
-    pub async fn start(root: &Path, program: &Path, kinds: &[Kind]) -> anyhow::Result<Self> {
+    pub async fn start(root: &Path, program: &Path, next: Option<&Path>, kinds: &[Kind]) -> anyhow::Result<Self> {
         let postgres = tokio::task::spawn_blocking(Postgres::start).await??;
         let postgres = postgres.context("PostgreSQL is not installed; on Debian: apt-get install postgresql")?;
         let database = DatabaseProxy::start(&postgres.socket()).await?;
@@ -63,7 +63,7 @@ impl World {
         let sets_clocks = kinds.iter().any(|kind| [Kind::ClockBack, Kind::ClockAhead].contains(kind));
         let clock = find_clock_library().filter(|_| sets_clocks);
         let contract = root.join(CONTRACT);
-        let common = Common { program, contract: &contract, partners: &partners, clock: clock.as_deref() };
+        let common = Common { program, next, contract: &contract, partners: &partners, clock: clock.as_deref() };
         let mut gateways = Vec::new();
         for number in 0..GATEWAYS {
             let store = (number != ON_SQLITE).then(|| proxied.clone());
