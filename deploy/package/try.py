@@ -218,17 +218,17 @@ def try_container(files, folder):
     name = f"intent-gateway-try-{os.getpid()}"
     runtime = [RUNTIME, "--root", str(folder / "runtime")]
 
-    def contain(process):
+    def start_container(process):
         (bundle / "config.json").write_text(json.dumps(specification | {"process": specification["process"] | process}))
         return subprocess.Popen([*runtime, "run", "--bundle", bundle, name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    first = contain({"args": [*run["Entrypoint"], "--version"]})
+    first = start_container({"args": [*run["Entrypoint"], "--version"]})
     said, _ = first.communicate(timeout=60)
     if first.returncode != 0 and "version" not in said:
         print(f"   this machine lets {RUNTIME} run no container: {said.strip().splitlines()[-1:]}")
         return False
     began = time.monotonic()
-    server = contain({})
+    server = start_container({})
     try:
         lines = [server.stdout.readline()]
         while lines[-1] and not lines[-1].startswith("listening on "):

@@ -84,7 +84,7 @@ async fn three_sdks_answer_one_search() {
 }
 
 /// Runs `partner conformance`: exit code and report.
-fn conformance(url: &str, contract: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+fn try_server(url: &str, contract: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
     let mut command = Command::new(built("debug/intent-gateway"));
     command.args(["partner", "conformance", url, "--json", "--contract"]).arg(contract).args(arguments);
     let output = command.output().expect("it runs");
@@ -93,14 +93,14 @@ fn conformance(url: &str, contract: &Path, arguments: &[&str]) -> (Option<i32>, 
 }
 
 /// The checks that ended so, each with its tool.
-fn ended(report: &Value, outcome: &str) -> Vec<(String, String)> {
+fn list_checks(report: &Value, outcome: &str) -> Vec<(String, String)> {
     let checks = report["checks"].as_array().unwrap_or_else(|| panic!("no report: {report}"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ended = checks.iter().filter(|check| check["outcome"] == outcome);
     ended.map(|check| (text(&check["code"]), text(&check["tool"]))).collect()
 }
 
-fn file(folder: &Path, name: &str, content: &Value) -> String {
+fn write_file(folder: &Path, name: &str, content: &Value) -> String {
     let path = folder.join(name);
     std::fs::write(&path, content.to_string()).expect("it can be written");
     path.display().to_string()
@@ -120,9 +120,9 @@ fn the_templates_pass_all_checks_of_conformance() {
         (python_partner("partner-python", folder.path()), vec![]),
     ];
     for (server, arguments) in &servers {
-        let (code, report) = conformance(&server.url, &ac_contract(), arguments);
-        assert_eq!((code, ended(&report, "failed")), (Some(0), vec![]), "{}: {report:#}", server.url);
-        let passed = ended(&report, "passed");
+        let (code, report) = try_server(&server.url, &ac_contract(), arguments);
+        assert_eq!((code, list_checks(&report, "failed")), (Some(0), vec![]), "{}: {report:#}", server.url);
+        let passed = list_checks(&report, "passed");
         for check in ["KEY_REPEATED", "KEY_WITH_OTHER_BODY", "UNKNOWN_IDENTIFIER_REFUSED", "ORDER_CLOSED"] {
             assert!(passed.iter().any(|(code, _)| code == check), "{}: {check}: {report:#}", server.url);
         }
@@ -135,10 +135,10 @@ fn studios_and_a_broker_are_tried_along_the_ways_of_their_orders() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let studios = node_partner("partner-yoga", folder.path(), &[]);
     let contract = built("contracts/lifestyle-book-yoga-class.wasm");
-    let (code, report) = conformance(&studios.url, &contract, &[]);
-    assert_eq!((code, ended(&report, "failed")), (Some(0), vec![]), "{report:#}");
+    let (code, report) = try_server(&studios.url, &contract, &[]);
+    assert_eq!((code, list_checks(&report, "failed")), (Some(0), vec![]), "{report:#}");
     let answered = |report: &Value| -> Vec<String> {
-        let passed = ended(report, "passed").into_iter().filter(|(code, _)| code == "ANSWER_VALID");
+        let passed = list_checks(report, "passed").into_iter().filter(|(code, _)| code == "ANSWER_VALID");
         passed.map(|(_, tool)| tool).collect()
     };
     let tools = ["get_provider_detail", "get_available_slots", "book_slot", "cancel_booking"];
@@ -148,9 +148,9 @@ fn studios_and_a_broker_are_tried_along_the_ways_of_their_orders() {
     let contract = built("contracts/finance-buy-motor-insurance.wasm");
     let request = root().join("plugins/finance-buy-motor-insurance/samples/request.json").display().to_string();
     let verified = json!({"request_id": "r", "quote_id": "q", "kyc_document": "pan", "kyc_document_last4": "1234"});
-    let verified = format!("confirm_quote_and_kyc={}", file(folder.path(), "verified.json", &verified));
-    let (code, report) = conformance(&broker.url, &contract, &["--request", &request, "--arguments", &verified]);
-    assert_eq!((code, ended(&report, "failed")), (Some(0), vec![]), "{report:#}");
+    let verified = format!("confirm_quote_and_kyc={}", write_file(folder.path(), "verified.json", &verified));
+    let (code, report) = try_server(&broker.url, &contract, &["--request", &request, "--arguments", &verified]);
+    assert_eq!((code, list_checks(&report, "failed")), (Some(0), vec![]), "{report:#}");
     let tools = ["confirm_quote_and_kyc", "schedule_inspection", "issue_policy", "cancel_or_freelook"];
     assert_eq!(answered(&report), tools, "{report:#}");
 }
@@ -159,24 +159,24 @@ fn studios_and_a_broker_are_tried_along_the_ways_of_their_orders() {
 fn a_dishonest_server_fails_where_it_cheats_and_wrong_calls_of_the_command_are_told() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let cheat = rust_partner("dishonest", folder.path());
-    let (code, report) = conformance(&cheat.url, &ac_contract(), &["--no-orders"]);
+    let (code, report) = try_server(&cheat.url, &ac_contract(), &["--no-orders"]);
     let search = |code: &str| (code.to_owned(), "search_ac_service_slots".to_owned());
     assert_eq!(code, Some(1));
-    assert_eq!(ended(&report, "failed"), [search("NO_FORBIDDEN_FIELDS"), search("OPTIONS_VALID")], "{report:#}");
-    let skipped = ended(&report, "skipped");
+    assert_eq!(list_checks(&report, "failed"), [search("NO_FORBIDDEN_FIELDS"), search("OPTIONS_VALID")], "{report:#}");
+    let skipped = list_checks(&report, "skipped");
     assert!(skipped.contains(&("ANSWER_VALID".to_owned(), "create_ac_service_booking".to_owned())), "{skipped:?}");
 
     let refused = |arguments: &[&str], said: &str| {
-        let (code, report) = conformance(&cheat.url, &ac_contract(), arguments);
+        let (code, report) = try_server(&cheat.url, &ac_contract(), arguments);
         let complaint = report["complaint"].as_str().unwrap_or_default();
         assert_eq!(code, Some(2), "{report}");
         assert!(complaint.contains(said), "{complaint}");
     };
-    let empty = file(folder.path(), "empty.json", &json!({}));
+    let empty = write_file(folder.path(), "empty.json", &json!({}));
     refused(&["--request", &empty], "request 1 is refused by the contract");
     refused(&["--arguments", &format!("search={empty}")], "the intent has no tool `search`");
     refused(&["--arguments", "search"], "expected TOOL=FILE");
     refused(&["--request", "/nothing/here"], "cannot read /nothing/here");
-    let (code, _) = conformance(&cheat.url, &PathBuf::from(&empty), &[]);
+    let (code, _) = try_server(&cheat.url, &PathBuf::from(&empty), &[]);
     assert_eq!(code, Some(2), "a file that is no contract");
 }

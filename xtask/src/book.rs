@@ -43,7 +43,7 @@ fn lay_out(source: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
     let summary = std::fs::read_to_string(root().join(SUMMARY)).with_context(|| format!("cannot read {SUMMARY}"))?;
     let mut pages = BTreeSet::new();
     let mut relisted = summary.clone();
-    for link in links_of(&summary) {
+    for link in read_links(&summary) {
         let page = resolve(Path::new(SUMMARY), &link)?;
         relisted = relisted.replace(&format!("]({link})"), &format!("]({})", page.display()));
         pages.insert(page);
@@ -54,7 +54,7 @@ fn lay_out(source: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
     for page in &pages {
         let text =
             std::fs::read_to_string(root().join(page)).with_context(|| format!("cannot read {}", page.display()))?;
-        for link in links_of(&text).into_iter().filter(|link| !link.contains(':')) {
+        for link in read_links(&text).into_iter().filter(|link| !link.contains(':')) {
             let target = resolve(page, &link)?;
             let is_page = target.extension().is_some_and(|end| end == "md");
             ensure!(
@@ -87,7 +87,7 @@ fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
 }
 
 /// Where the links of a page lead, without what is code and without the places in pages.
-fn links_of(page: &str) -> BTreeSet<String> {
+fn read_links(page: &str) -> BTreeSet<String> {
     let mut is_code = false;
     let mut links = BTreeSet::new();
     for line in page.lines() {
@@ -125,10 +125,10 @@ fn follow_links(site: &Path) -> anyhow::Result<usize> {
     let mut pages = BTreeMap::new();
     read_pages(site, Path::new(""), &mut pages)?;
     let places: BTreeMap<_, BTreeSet<&str>> =
-        pages.iter().map(|(name, text)| (name.clone(), attributes(text, " id=").collect())).collect();
+        pages.iter().map(|(name, text)| (name.clone(), read_attributes(text, " id=").collect())).collect();
     let (mut count, mut broken) = (0, Vec::new());
     for (name, text) in &pages {
-        for link in attributes(text, " href=").chain(attributes(text, " src=")) {
+        for link in read_attributes(text, " href=").chain(read_attributes(text, " src=")) {
             // The page for what is not found may be shown at any depth; its links begin at the site's own root.
             if link.contains(':') || link.starts_with('/') || name.ends_with("404.html") {
                 continue;
@@ -175,7 +175,7 @@ fn read_pages(site: &Path, below: &Path, pages: &mut BTreeMap<PathBuf, String>) 
 }
 
 /// The values of an attribute in a page.
-fn attributes<'p>(page: &'p str, attribute: &str) -> impl Iterator<Item = &'p str> {
+fn read_attributes<'p>(page: &'p str, attribute: &str) -> impl Iterator<Item = &'p str> {
     let values = page.split(&format!("{attribute}\"")).skip(1).collect::<Vec<_>>().into_iter();
     values.filter_map(|rest| rest.split('"').next())
 }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn links_are_read_without_code_and_places() {
         let page = "[a](a.md#b) `[no](no.md)` [c](../c.rs), [d](#d)\n```\n[no](no.md)\n```\n![e](images/e.png)";
-        assert_eq!(links_of(page), ["../c.rs", "a.md", "images/e.png"].map(str::to_owned).into());
+        assert_eq!(read_links(page), ["../c.rs", "a.md", "images/e.png"].map(str::to_owned).into());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use intent_gateway_domain::order::Order;
 use intent_gateway_domain::pointer;
 use serde_json::{Map, Value};
 
-use crate::material::{Material, ToolMaterial, properties, required};
+use crate::material::{Material, ToolMaterial, read_properties, read_required};
 
 /// A member that no server knows.
 pub(crate) const UNKNOWN_MEMBER: &str = "member_of_a_later_version";
@@ -46,7 +46,7 @@ impl Arguments {
         }
         if let Some(order) = order {
             let schema = tool.request_schema.get();
-            let (known, required) = (properties(schema), required(schema));
+            let (known, required) = (read_properties(schema), read_required(schema));
             for (name, value) in order.kept.iter().filter(|(name, _)| known.contains(*name)) {
                 if filled.members.contains_key(name) || identifies(way, name) {
                     filled.put(name, value);
@@ -69,7 +69,7 @@ impl Arguments {
 
     /// The same under a key, which is the request's identifier as well where the tool takes one.
     pub(crate) fn under(mut self, tool: &Tool, key: &str) -> Self {
-        let takes_one = properties(tool.request_schema.get()).contains(REQUEST_ID);
+        let takes_one = read_properties(tool.request_schema.get()).contains(REQUEST_ID);
         let of_the_request = takes_one.then(|| REQUEST_ID.to_owned());
         for member in self.key.clone().into_iter().chain(of_the_request) {
             self.members.insert(member, Value::String(key.to_owned()));
@@ -97,7 +97,7 @@ impl Arguments {
     pub(crate) fn without_required(&self, tool: &Tool) -> Option<Self> {
         let key = tool.idempotency_key.as_deref().unwrap_or(REQUEST_ID);
         let mut changed = self.clone();
-        for member in required(tool.request_schema.get()).iter().filter(|member| *member != key) {
+        for member in read_required(tool.request_schema.get()).iter().filter(|member| *member != key) {
             changed.members.remove(member);
         }
         (changed != *self).then_some(changed)
@@ -141,7 +141,7 @@ pub(crate) fn with_unknown_member(request: &str) -> String {
 }
 
 /// Where an option's own identifier stands, as text.
-pub(crate) fn identifier_of(option: &str, id_pointer: &str) -> Option<String> {
+pub(crate) fn find_identifier(option: &str, id_pointer: &str) -> Option<String> {
     serde_json::from_str(pointer::find(option, id_pointer)?.get()).ok()
 }
 

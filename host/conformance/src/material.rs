@@ -58,7 +58,7 @@ impl Material {
                     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { continue };
                     if tool == search_tool && material.requests.is_empty() {
                         let mut request = Value::Object(arguments);
-                        move_dates(&mut request, days_since_examples(now));
+                        move_dates(&mut request, count_days_since_examples(now));
                         material.requests.push(request.to_string());
                     } else if tool != search_tool {
                         let shown = || ToolMaterial { arguments, origins: BTreeMap::new() };
@@ -68,8 +68,8 @@ impl Material {
             }
         }
         for ToolMaterial { arguments, origins } in material.tools.values_mut() {
-            *origins = origins_of(arguments, &options);
-            arguments.values_mut().for_each(|value| move_dates(value, days_since_examples(now)));
+            *origins = find_origins(arguments, &options);
+            arguments.values_mut().for_each(|value| move_dates(value, count_days_since_examples(now)));
         }
         material
     }
@@ -91,7 +91,7 @@ impl Material {
 }
 
 /// For how many days the examples lie back, and one more, so that nothing of their first day is over.
-fn days_since_examples(now: Timestamp) -> i64 {
+fn count_days_since_examples(now: Timestamp) -> i64 {
     let days = now.as_ms().saturating_sub(EXAMPLES_AT_MS) / DAY_MS + 1;
     i64::try_from(days).unwrap_or_default()
 }
@@ -121,7 +121,7 @@ fn move_date(text: &str, days: i64) -> Option<String> {
 
 /// Where in an option the texts of an example's arguments stand. A class and its teacher may stand at several places each: those count
 /// that stand together.
-fn origins_of(arguments: &Map<String, Value>, options: &[Value]) -> BTreeMap<String, String> {
+fn find_origins(arguments: &Map<String, Value>, options: &[Value]) -> BTreeMap<String, String> {
     let texts: Vec<(&String, &str)> =
         arguments.iter().filter_map(|(member, value)| Some((member, value.as_str()?))).collect();
     let places_in = |option: &Value| -> BTreeMap<String, Vec<String>> {
@@ -170,14 +170,14 @@ fn find_text(value: &Value, text: &str, at: &str, depth: usize, places: &mut Vec
 }
 
 /// The members that a schema requires.
-pub(crate) fn required(schema: &str) -> BTreeSet<String> {
+pub(crate) fn read_required(schema: &str) -> BTreeSet<String> {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     let names = schema["required"].as_array().into_iter().flatten();
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 /// The members that a schema knows.
-pub(crate) fn properties(schema: &str) -> BTreeSet<String> {
+pub(crate) fn read_properties(schema: &str) -> BTreeSet<String> {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect()
 }
@@ -197,7 +197,7 @@ mod tests {
             "from": "2026-01-02T07:00:00+05:30", "until": ["2026-01-03"], "not": "2026-01-02 07:00",
             "version": "1.0.0", "number": 20_260_102, "text": "2026-13-45", "née": "é2026-01-",
         });
-        move_dates(&mut request, days_since_examples(NOW));
+        move_dates(&mut request, count_days_since_examples(NOW));
         let expected = json!({
             "from": "2026-03-03T07:00:00+05:30", "until": ["2026-03-04"], "not": "2026-01-02 07:00",
             "version": "1.0.0", "number": 20_260_102, "text": "2026-13-45", "née": "é2026-01-",
@@ -215,7 +215,7 @@ mod tests {
         });
         let arguments = json!({"studio_id": "s-1", "class_id": "c-1", "teacher_id": "i-1", "note": "", "seats": 2});
         let Value::Object(arguments) = arguments else { panic!("an object") };
-        let origins = origins_of(&arguments, &[json!({"class_id": "c-1"}), option]);
+        let origins = find_origins(&arguments, &[json!({"class_id": "c-1"}), option]);
         let expected =
             [("class_id", "/slots/0/class_id"), ("studio_id", "/studio/id"), ("teacher_id", "/slots/0/teacher")];
         assert_eq!(origins, expected.map(|(member, place)| (member.to_owned(), place.to_owned())).into());

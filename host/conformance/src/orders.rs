@@ -13,9 +13,9 @@ use intent_gateway_domain::order::{Opened, Order, OrderId, OrderedFrom, Owner, t
 use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::vault::Mark;
 
-use crate::arguments::{Arguments, identifier_of};
+use crate::arguments::{Arguments, find_identifier};
 use crate::report::{Check, Code, Report};
-use crate::search::of_refusal;
+use crate::search::check_refusal;
 use crate::talk::{Failed, Talk, Unfit};
 use crate::{ConformanceError, Subject};
 
@@ -56,7 +56,7 @@ pub(crate) async fn examine(
     }
     deferred.into_iter().for_each(|(_, check)| report.add(check));
     for tool in tools().filter(|tool| !tried.contains(tool.name.as_str())) {
-        report.add(Check::skipped(Code::AnswerValid, Some(&tool.name), walk.why_not(tool)));
+        report.add(Check::skipped(Code::AnswerValid, Some(&tool.name), walk.explain_skip(tool)));
     }
     walk.note_end(report);
     Ok(())
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
         self.subject.places_orders && turn::check(step, self.order.as_ref(), self.talk.now()).is_ok()
     }
 
-    fn why_not(&self, tool: &Tool) -> String {
+    fn explain_skip(&self, tool: &Tool) -> String {
         if !self.subject.places_orders {
             return "no orders were to be placed".to_owned();
         }
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
             if let Some(arguments) = arguments {
                 let arguments = arguments.under(tool, &self.talk.next_key()).to_json();
                 let refused = self.talk.read_refusal(self.talk.call(&tool.name, &arguments).await);
-                report.add(of_refusal(code, &tool.name, refused));
+                report.add(check_refusal(code, &tool.name, refused));
             }
         }
     }
@@ -291,7 +291,7 @@ impl<'a> Walk<'a> {
                 let better = PlatformCode::IdempotencyConflict.as_str();
                 Check::noted(code, name, format!("with {named}; {better} tells the caller more"))
             }
-            refused => of_refusal(code, &tool.name, refused),
+            refused => check_refusal(code, &tool.name, refused),
         });
     }
 
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
             contract: Digest::of(&[]),
             owner: Owner { asker: nobody(), orchestrator: nobody() },
             from: OrderedFrom {
-                option_id: identifier_of(self.option, &descriptor.search.id_pointer()).unwrap_or_default(),
+                option_id: find_identifier(self.option, &descriptor.search.id_pointer()).unwrap_or_default(),
                 receipt: None,
                 number: 0,
                 request_id: key.to_owned(),

@@ -51,7 +51,7 @@ pub(crate) async fn examine(
     }
     try_unknown_member(talk, &tool, &arguments, report).await;
     let refused = talk.read_refusal(talk.call(&tool, "{}").await);
-    report.add(of_refusal(Code::BadArgumentsRefused, &tool, refused));
+    report.add(check_refusal(Code::BadArgumentsRefused, &tool, refused));
     try_at_once(talk, &tool, request, report).await?;
     Ok(options)
 }
@@ -167,7 +167,7 @@ async fn try_at_once(talk: &Talk, tool: &str, request: &str, report: &mut Report
 }
 
 /// What a call that must be refused has come to.
-pub(crate) fn of_refusal(code: Code, tool: &str, refused: Result<String, (String, Option<String>)>) -> Check {
+pub(crate) fn check_refusal(code: Code, tool: &str, refused: Result<String, (String, Option<String>)>) -> Check {
     match refused {
         Ok(named) => Check::passed(code, Some(tool), format!("with {named}")),
         Err((detail, sent)) => Check::failed(code, Some(tool), detail).with_sent(sent),

@@ -287,7 +287,7 @@ fn try_shop(subject: &Subject) -> Report<'static> {
     block_on(examine(subject, &quiet)).expect("it can be tried")
 }
 
-fn list(report: &Report<'_>, outcome: Outcome) -> Vec<(Code, Option<String>)> {
+fn list_checks(report: &Report<'_>, outcome: Outcome) -> Vec<(Code, Option<String>)> {
     let found = report.checks.iter().filter(|check| check.outcome == outcome);
     found.map(|check| (check.code, check.tool.clone())).collect()
 }
@@ -296,7 +296,7 @@ fn list(report: &Report<'_>, outcome: Outcome) -> Vec<(Code, Option<String>)> {
 fn a_shop_that_does_everything_right_passes_everything() {
     let report = try_shop(&subject(Fault::None));
     assert!(report.holds());
-    let passed = list(&report, Outcome::Passed);
+    let passed = list_checks(&report, Outcome::Passed);
     assert_eq!(passed.len(), report.checks.len(), "{:#?}", report.checks);
     // The shop has no server whose times could be measured, and is measured all the same.
     for code in Code::ALL {
@@ -328,21 +328,21 @@ fn each_fault_is_found_where_it_is() {
         let report = try_shop(&subject(fault));
         assert!(!report.holds());
         let expected = vec![(code, tool.map(str::to_owned))];
-        let failed = list(&report, Outcome::Failed);
-        let failed: Vec<_> = failed.into_iter().filter(|found| !follows(fault, found)).collect();
+        let failed = list_checks(&report, Outcome::Failed);
+        let failed: Vec<_> = failed.into_iter().filter(|found| !is_followed_by(fault, found)).collect();
         assert_eq!(failed, expected, "{fault:?}: {:#?}", report.checks);
     }
 }
 
 /// What a fault leads to besides: two bookings under one key cannot be told from other arguments.
-fn follows(fault: Fault, found: &(Code, Option<String>)) -> bool {
+fn is_followed_by(fault: Fault, found: &(Code, Option<String>)) -> bool {
     fault == Fault::BooksTwice && found.0 == Code::KeyWithOtherBody
 }
 
 #[test]
 fn an_order_that_is_not_cancelled_is_told() {
     let report = try_shop(&subject(Fault::CancelsNothing));
-    let failed: Vec<_> = list(&report, Outcome::Failed).into_iter().map(|(code, _)| code).collect();
+    let failed: Vec<_> = list_checks(&report, Outcome::Failed).into_iter().map(|(code, _)| code).collect();
     assert_eq!(failed, [Code::BadArgumentsRefused, Code::UnknownIdentifierRefused, Code::AnswerValid]);
     let left = report.checks.iter().find(|check| check.code == Code::OrderClosed).expect("it is told");
     assert_eq!((left.outcome, left.detail.as_str()), (Outcome::Noted, "bk-4001 is left `booked`"));
@@ -353,7 +353,7 @@ fn without_orders_only_searches_are_made() {
     let mut subject = subject(Fault::None);
     subject.places_orders = false;
     let report = try_shop(&subject);
-    let skipped = list(&report, Outcome::Skipped);
+    let skipped = list_checks(&report, Outcome::Skipped);
     assert_eq!(skipped, [CANCEL, BOOK].map(|tool| (Code::AnswerValid, Some(tool.to_owned()))));
     assert!(report.checks.iter().all(|check| check.code != Code::OrderClosed));
 }

@@ -15,7 +15,7 @@ fn the_command_line_is_consistent() {
 const ENDS: [&str; 8] = ["|", ">", "2>", "<", "&", "&&", "||", "#"];
 
 /// The words of a command, as a shell would split them.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for character in line.chars().chain([' ']) {
         match (quote, character) {
@@ -37,20 +37,20 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The examples in the help of a command and of those below it.
-fn examples(command: &clap::Command) -> Vec<String> {
+fn list_examples(command: &clap::Command) -> Vec<String> {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let lines = help.lines().map(str::trim).filter(|line| line.starts_with("intent-gateway "));
     let mut examples: Vec<String> = lines.map(str::to_owned).collect();
-    examples.extend(command.get_subcommands().flat_map(self::examples));
+    examples.extend(command.get_subcommands().flat_map(self::list_examples));
     examples
 }
 
 #[test]
 fn every_example_of_the_help_is_a_command() {
-    let examples = examples(&Cli::command());
+    let examples = list_examples(&Cli::command());
     assert!(examples.len() > 30, "{examples:#?}");
     for example in examples {
-        let words = words(&example);
+        let words = split_words(&example);
         if let Err(error) = Cli::try_parse_from(&words) {
             panic!("{example}: {error}");
         }
@@ -59,7 +59,7 @@ fn every_example_of_the_help_is_a_command() {
 
 #[test]
 fn what_contradicts_itself_is_no_command() {
-    let kind = |line: &str| Cli::try_parse_from(words(line)).map(|_| ()).map_err(|error| error.kind());
+    let kind = |line: &str| Cli::try_parse_from(split_words(line)).map(|_| ()).map_err(|error| error.kind());
     use clap::error::ErrorKind as E;
     for (line, expected) in [
         ("intent-gateway manifest check m.yaml --contracts c --gateway http://g", E::ArgumentConflict),
@@ -101,7 +101,7 @@ fn what_contradicts_itself_is_no_command() {
 #[test]
 fn a_command_takes_its_configuration_where_it_has_one() {
     let file = |line: &str| {
-        let cli = Cli::try_parse_from(words(line)).expect(line);
+        let cli = Cli::try_parse_from(split_words(line)).expect(line);
         cli.command.config_file().map(|path| path.display().to_string())
     };
     assert_eq!(file("intent-gateway store check --config g.toml").as_deref(), Some("g.toml"));
@@ -137,7 +137,7 @@ const STAND_INS: [(&str, &str); 8] = [
 ];
 
 /// The pages that people read.
-fn pages() -> Vec<PathBuf> {
+fn list_pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let pages_in = |folder: &str| {
         let entries = std::fs::read_dir(root.join(folder)).expect("the folder is there");
@@ -151,7 +151,7 @@ fn pages() -> Vec<PathBuf> {
 }
 
 /// The commands in the code of a page, each in one line.
-fn commands(page: &str) -> Vec<String> {
+fn read_commands(page: &str) -> Vec<String> {
     let (mut is_code, mut goes_on) = (false, false);
     let mut commands: Vec<String> = Vec::new();
     for line in page.lines() {
@@ -183,15 +183,15 @@ fn begins_command(before: &str) -> bool {
 fn every_command_of_the_pages_is_one() {
     let mut wrong = Vec::new();
     let mut count = 0;
-    for path in pages() {
+    for path in list_pages() {
         let page = std::fs::read_to_string(&path).expect("it can be read");
-        for command in commands(&page) {
+        for command in read_commands(&page) {
             count += 1;
             let stand_in = |word: String| {
                 let known = STAND_INS.iter().find(|(name, _)| *name == word);
                 known.map_or(word, |(_, value)| (*value).to_owned())
             };
-            let words: Vec<String> = words(&command).into_iter().map(stand_in).collect();
+            let words: Vec<String> = split_words(&command).into_iter().map(stand_in).collect();
             if let Err(error) = Cli::try_parse_from(&words) {
                 wrong.push(format!(
                     "{}: {command}\n  {}",
