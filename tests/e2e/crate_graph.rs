@@ -80,7 +80,10 @@ fn dependencies_point_one_way() {
         ("console", &["api", "domain", "http"]),
         ("conformance", &["domain", "onboarding", "routing"]),
         ("describe", &["compare", "domain"]),
-        ("doctor", &["api", "catalogue", "config", "domain", "mail", "onboarding", "partners", "registry", "store"]),
+        (
+            "doctor",
+            &["api", "catalogue", "config", "domain", "http", "mail", "onboarding", "partners", "registry", "store"],
+        ),
         ("check", &["catalogue", "domain", "ledger", "linking", "onboarding", "outbound", "store"]),
         (
             "config",

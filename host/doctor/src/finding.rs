@@ -81,6 +81,8 @@ pub enum Code {
     OtherUser,
     KeyUnusable,
     DevelopmentKey,
+    CertificateUnusable,
+    CertificateEnding,
     NotWritable,
     DiskLow,
     DiskFull,
@@ -105,12 +107,14 @@ pub enum Code {
 
 impl Code {
     /// All of them, in the order of docs/doctor.md.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::ConfigExposed,
         Self::SecretFileOpen,
         Self::OtherUser,
         Self::KeyUnusable,
         Self::DevelopmentKey,
+        Self::CertificateUnusable,
+        Self::CertificateEnding,
         Self::NotWritable,
         Self::DiskLow,
         Self::DiskFull,
@@ -174,6 +178,16 @@ impl Code {
                 "DEVELOPMENT_KEY",
                 Warning,
                 "In production set `auth.signing_key` and `auth.master_key`; `intent-gateway init` writes a configuration with keys.",
+            ),
+            Self::CertificateUnusable => (
+                "CERTIFICATE_UNUSABLE",
+                Problem,
+                "Put a certificate that is valid, and its key, where `server.tls_certificate` and `server.tls_key` say.",
+            ),
+            Self::CertificateEnding => (
+                "CERTIFICATE_ENDING",
+                Warning,
+                "Renew it: a gateway that serves shows the new one within 30 seconds, without a restart.",
             ),
             Self::NotWritable => {
                 ("NOT_WRITABLE", Problem, "Do what the message says; without this place the gateway does not start.")

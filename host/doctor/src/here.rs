@@ -4,11 +4,16 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use intent_gateway_config::{Config, KeyError, check_writable, list_keys};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::growth::Shed;
+use intent_gateway_domain::limits::DAY_MS;
+use intent_gateway_http::tls::ListenerTls;
 
 use crate::finding::{Area, Code, Finding};
 
+/// A certificate that ends sooner than in so many days is to be renewed.
+const CERTIFICATE_DAYS: u64 = 14;
 /// Bytes in a MiB.
 const MIB: u64 = 1024 * 1024;
 
@@ -48,6 +53,30 @@ pub(crate) fn check_keys(config: &Config) -> Vec<Finding> {
             let usable = format!("{} in use, {former} former", keys.len() - former);
             std::iter::once(Finding::ok(Area::Keys, usable)).chain(made).collect()
         }
+    }
+}
+
+/// The certificate that the listener shows, where it serves over TLS.
+pub(crate) fn check_certificate(config: &Config, now: Timestamp) -> Option<Finding> {
+    let files = config.server.tls()?;
+    let file = files.certificate.display().to_string();
+    let found = match ListenerTls::open(files) {
+        Err(error) => Finding::of(Area::Keys, Code::CertificateUnusable, chain(&error)),
+        Ok(tls) => judge_end(tls.ends_at(), now),
+    };
+    Some(found.about(&file))
+}
+
+fn judge_end(ends_at: Timestamp, now: Timestamp) -> Finding {
+    let days = ends_at.ms_since(now) / DAY_MS;
+    if now >= ends_at {
+        return Finding::of(Area::Keys, Code::CertificateUnusable, "the certificate has ended");
+    }
+    match days {
+        ..CERTIFICATE_DAYS => {
+            Finding::of(Area::Keys, Code::CertificateEnding, format!("the certificate ends in {days} days"))
+        }
+        _ => Finding::ok(Area::Keys, format!("the certificate is valid for {days} days")),
     }
 }
 
@@ -118,6 +147,16 @@ mod tests {
         assert_eq!(found(thresholds.receipts - 1).code, Some("DISK_LOW"));
         let full = found(thresholds.findings - 1);
         assert_eq!((full.code, full.state), (Some("DISK_FULL"), State::Problem));
+    }
+
+    #[test]
+    fn a_certificate_is_to_be_renewed_before_its_end() {
+        let day = |days: u64| Timestamp::from_ms((100 + days) * DAY_MS);
+        let code = |ends_at| judge_end(ends_at, day(0)).code;
+        assert_eq!(code(day(14)), None);
+        assert_eq!(code(Timestamp::from_ms(day(14).as_ms() - 1)), Some("CERTIFICATE_ENDING"));
+        assert_eq!(code(day(0)), Some("CERTIFICATE_UNUSABLE"));
+        assert_eq!(check_certificate(&config(Path::new("/state")), day(0)), None, "there is none without TLS");
     }
 
     #[test]

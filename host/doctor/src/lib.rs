@@ -23,6 +23,7 @@ mod store;
 use std::time::Duration;
 
 use intent_gateway_config::{Config, Keys};
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::vault::Vault;
 
 pub use self::finding::{Area, Code, Finding, State};
@@ -49,7 +50,10 @@ pub async fn examine(order: Order<'_>, tell: &(dyn Fn(Area) + Sync)) -> Vec<Find
         tell(area);
         found.extend(match area {
             Area::Configuration => here::check_configuration(config),
-            Area::Keys => here::check_keys(config),
+            Area::Keys => {
+                let certificate = here::check_certificate(config, SystemClock.now());
+                here::check_keys(config).into_iter().chain(certificate).collect()
+            }
             Area::Places => here::check_places(config),
             Area::Disk => here::check_disks(config),
             Area::Store => {

@@ -17,8 +17,8 @@ use metrics::{Label, Unit, counter, describe_counter, describe_gauge, describe_h
 use tracing::Span;
 use tracing::field::Empty;
 
-use self::watch::{CLOCK_JUMPS, CLOCK_OFFSET, STORE_CHECKED, STORE_PROBLEMS};
-pub use self::watch::{OtherClock, clock_jumped, clock_offset, store_checked};
+use self::watch::{CERTIFICATE_END, CLOCK_JUMPS, CLOCK_OFFSET, STORE_CHECKED, STORE_PROBLEMS};
+pub use self::watch::{OtherClock, clock_jumped, clock_offset, show_certificate_end, store_checked};
 use crate::anchor::ChainName;
 use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
@@ -100,7 +100,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 39] = [
+pub const METRICS: [Metric; 40] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -218,6 +218,12 @@ pub const METRICS: [Metric; 39] = [
         kind: Kind::Gauge,
         labels: &["clock"],
         help: "By how much another clock is ahead of the machine's, seconds: the store's, or that of partners in the middle.",
+    },
+    Metric {
+        name: CERTIFICATE_END,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "Until when the listener's certificate is valid; absent where it serves without TLS.",
     },
     Metric { name: QUEUE_LENGTH, kind: Kind::Gauge, labels: &["queue"], help: "What waits to be kept." },
     Metric {

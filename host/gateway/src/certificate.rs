@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use intent_gateway_config::Config;
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::telemetry;
 use intent_gateway_http::tls::ListenerTls;
 
 use crate::readiness::TaskRounds;
@@ -18,6 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 pub(crate) fn open(config: &Config) -> anyhow::Result<Option<Arc<ListenerTls>>> {
     let Some(files) = config.server.tls() else { return Ok(None) };
     let opened = ListenerTls::open(files).context("the listener cannot serve over TLS")?;
+    telemetry::show_certificate_end(opened.ends_at());
     Ok(Some(Arc::new(opened)))
 }
 
@@ -33,7 +35,10 @@ pub(crate) async fn follow(tls: Arc<ListenerTls>, rounds: TaskRounds) {
 /// Reads the files again.
 pub(crate) fn read_again(tls: &ListenerTls) -> anyhow::Result<()> {
     match tls.read_again() {
-        Ok(true) => tracing::info!("the certificate of the listener was read again; new connections are shown it"),
+        Ok(true) => {
+            telemetry::show_certificate_end(tls.ends_at());
+            tracing::info!("the certificate of the listener was read again; new connections are shown it");
+        }
         Ok(false) => {}
         Err(error) => {
             tracing::error!(error = %chain(&error), "the listener's certificate cannot be read again; the one before is shown");

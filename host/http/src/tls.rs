@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
+use x509_cert::der::Decode as _;
 
 /// What clients may speak, the better one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -68,6 +70,15 @@ pub enum TlsError {
     /// Nothing can verify clients' certificates by these authorities.
     #[error("clients' certificates cannot be verified")]
     Verifier(#[source] VerifierBuilderError),
+    /// The certificate does not say until when it is valid.
+    #[error("{} holds a certificate that cannot be read", path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: x509_cert::der::Error,
+    },
     /// Certificate and key do not belong together, or cannot be used.
     #[error("the certificate cannot be used with the key")]
     Pair(#[source] rustls::Error),
@@ -87,6 +98,8 @@ pub struct ListenerTls {
 struct Loaded {
     /// Of all files.
     digest: Digest,
+    /// Until when the certificate is valid.
+    ends_at: Timestamp,
     acceptor: TlsAcceptor,
 }
 
@@ -114,6 +127,12 @@ impl ListenerTls {
         Ok(is_other)
     }
 
+    /// Until when the certificate that is shown is valid. Clients refuse it after that.
+    #[must_use]
+    pub fn ends_at(&self) -> Timestamp {
+        self.current.load().ends_at
+    }
+
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         self.current.load().acceptor.clone()
     }
@@ -129,6 +148,7 @@ impl Loaded {
         let TlsFiles { certificate, key, client_ca } = files;
         let (certificate_text, key_text) = (read(certificate)?, read(key)?);
         let chain = parse_certificates(certificate, &certificate_text)?;
+        let ends_at = read_end(certificate, &chain)?;
         let failed = |source| TlsError::Pem { path: key.clone(), what: "key", source };
         let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(failed)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -153,7 +173,7 @@ impl Loaded {
         };
         let mut config = builder.with_single_cert(chain, key).map_err(TlsError::Pair)?;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
-        Ok(Self { digest: Digest::of(all.as_bytes()), acceptor: TlsAcceptor::from(Arc::new(config)) })
+        Ok(Self { digest: Digest::of(all.as_bytes()), ends_at, acceptor: TlsAcceptor::from(Arc::new(config)) })
     }
 }
 
@@ -164,6 +184,15 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
         return Err(failed(io::Error::other(format!("it has more than {FILE_MAX_BYTES} bytes"))));
     }
     std::fs::read(path).map_err(failed)
+}
+
+/// Until when the first certificate of a chain is valid, which is the listener's own.
+fn read_end(path: &Path, chain: &[CertificateDer<'_>]) -> Result<Timestamp, TlsError> {
+    let failed = |source| TlsError::Certificate { path: path.to_owned(), source };
+    let own = chain.first().map_or(&[][..], |own| own);
+    let own = x509_cert::Certificate::from_der(own).map_err(failed)?;
+    let end = own.tbs_certificate.validity.not_after.to_unix_duration();
+    Ok(Timestamp::from_ms(u64::try_from(end.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// The certificates of a file, of which there is one at least.

@@ -1,4 +1,4 @@
-//! What is shown of the gateway's own watch over its store and its clock.
+//! What is shown of the gateway's own watch over its store, its clock and its certificate.
 
 use metrics::{counter, gauge};
 
@@ -9,6 +9,8 @@ pub(super) const STORE_CHECKED: &str = "intent_gateway_store_check_last_good_tim
 pub(super) const STORE_PROBLEMS: &str = "intent_gateway_store_check_problems";
 pub(super) const CLOCK_JUMPS: &str = "intent_gateway_clock_jumps_total";
 pub(super) const CLOCK_OFFSET: &str = "intent_gateway_clock_offset_seconds";
+
+pub(super) const CERTIFICATE_END: &str = "intent_gateway_certificate_not_after_timestamp_seconds";
 
 /// A clock that the machine's is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,4 +47,9 @@ pub fn store_checked(last_good: Option<Timestamp>, problems: u64) {
         gauge!(STORE_CHECKED).set(precise(last_good.as_ms() / 1_000));
     }
     gauge!(STORE_PROBLEMS).set(precise(problems));
+}
+
+/// Until when the listener's certificate is valid.
+pub fn show_certificate_end(ends_at: Timestamp) {
+    gauge!(CERTIFICATE_END).set(precise(ends_at.as_ms() / 1_000));
 }

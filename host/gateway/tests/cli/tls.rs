@@ -56,6 +56,10 @@ fn a_renewed_certificate_is_shown_at_a_hangup() {
     let (code, log) = serving.stop();
     assert_eq!(code, Some(0), "{log}");
 
+    let doctor = gateway(folder.path()).args(["doctor", "--offline", "--json", "--config", "gateway.toml"]).output();
+    let found = String::from_utf8(doctor.expect("it runs").stdout).expect("text");
+    assert!(found.contains("CERTIFICATE_UNUSABLE"), "{found}");
+
     let refused = gateway(folder.path()).args(["serve", "--config", "gateway.toml"]).output().expect("it runs");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("the listener cannot serve over TLS"), "{said}");

@@ -265,3 +265,23 @@ fn files_that_cannot_be_used_are_told_apart() {
     let huge = with("chain.pem", &"x".repeat(1024 * 1024 + 1));
     assert!(huge.contains("cannot be read"), "{huge}");
 }
+
+#[test]
+fn the_end_of_the_certificate_that_is_shown_is_known() {
+    let by = authority();
+    let folder = Folder::new(&by);
+    let renew_until = |year| {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(vec![NAME.to_owned()]).expect("parameters");
+        params.not_after = rcgen::date_time_ymd(year, 3, 1);
+        folder.write("chain.pem", &params.signed_by(&key, &by).expect("signed").pem());
+        folder.write("key.pem", &key.serialize_pem());
+    };
+    renew_until(2030);
+    let tls = ListenerTls::open(folder.files(None)).expect("it can be used");
+    // 2030-03-01T00:00:00Z and 2051-03-01T00:00:00Z, which certificates write in two ways.
+    assert_eq!(tls.ends_at().as_ms(), 1_898_553_600_000);
+    renew_until(2051);
+    assert_eq!(tls.read_again().ok(), Some(true));
+    assert_eq!(tls.ends_at().as_ms(), 2_561_241_600_000);
+}
