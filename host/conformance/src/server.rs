@@ -16,6 +16,8 @@ use crate::Subject;
 use crate::report::{Check, Code, Report};
 use crate::talk::Talk;
 
+/// What a probe fails with where the address is none that is called.
+const ADDRESS_REFUSED: &str = "PARTNER_ADDRESS_REFUSED";
 /// The name of a tool that no server has.
 const UNKNOWN_TOOL: &str = "tool_that_does_not_exist";
 
@@ -34,7 +36,12 @@ pub(crate) async fn examine(subject: &Subject, partner: &Arc<Partner>, report: &
     report.server.clone_from(&record.server);
     report.protocol_version.clone_from(&record.protocol_version);
     if let Some(failure) = &record.failure {
-        report.add(Check::failed(Code::SessionOpened, None, format!("{} [{}]", failure.message, failure.code)));
+        let hint = match failure.code == ADDRESS_REFUSED {
+            true => "; write it as https://…, or as http://127.0.0.1:… on this machine",
+            false => "",
+        };
+        let detail = format!("{}{hint} [{}]", failure.message, failure.code);
+        report.add(Check::failed(Code::SessionOpened, None, detail));
         return;
     }
     let revision = record.protocol_version.as_deref().unwrap_or("of an unknown revision");
