@@ -69,10 +69,12 @@ impl Programs {
             command.current_dir(&self.symbols).args(arguments);
             command
         };
-        run(objcopy(&["--only-keep-debug", "--compress-debug-sections=zlib"]).arg(built).arg(&symbols))?;
-        let link = format!("--add-gnu-debuglink={name}.debug");
         // BOLT notes how it was called, with the paths of this machine.
-        run(objcopy(&["--strip-all", "--remove-section=.note.bolt_info", &link]).arg(built).arg(&program))?;
+        let without_note = "--remove-section=.note.bolt_info";
+        let keep = ["--only-keep-debug", "--compress-debug-sections=zlib", without_note];
+        run(objcopy(&keep).arg(built).arg(&symbols))?;
+        let link = format!("--add-gnu-debuglink={name}.debug");
+        run(objcopy(&["--strip-all", without_note, &link]).arg(built).arg(&program))?;
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |of| of.len()) / 1_000_000;
         eprintln!("   {name}: {} MB, symbols {} MB, {}", bytes(&program), bytes(&symbols), needed_libc(&program)?);
         Ok(())
