@@ -49,6 +49,7 @@ impl Material {
     /// What the examples of a contract show, moved to the present. The first arguments that pass count.
     #[must_use]
     pub fn of_examples<'a>(search_tool: &str, examples: impl IntoIterator<Item = Shown<'a>>, now: Timestamp) -> Self {
+        let days = count_days_since_examples(now);
         let mut material = Self::default();
         let mut options = Vec::new();
         for shown in examples {
@@ -58,7 +59,7 @@ impl Material {
                     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { continue };
                     if tool == search_tool && material.requests.is_empty() {
                         let mut request = Value::Object(arguments);
-                        move_dates(&mut request, count_days_since_examples(now));
+                        move_dates(&mut request, days);
                         material.requests.push(request.to_string());
                     } else if tool != search_tool {
                         let shown = || ToolMaterial { arguments, origins: BTreeMap::new() };
@@ -69,7 +70,7 @@ impl Material {
         }
         for ToolMaterial { arguments, origins } in material.tools.values_mut() {
             *origins = find_origins(arguments, &options);
-            arguments.values_mut().for_each(|value| move_dates(value, count_days_since_examples(now)));
+            arguments.values_mut().for_each(|value| move_dates(value, days));
         }
         material
     }

@@ -26,7 +26,7 @@ const CONFLICT: u16 = 409;
 /// The order's identifier, which nobody but the contract's rules sees.
 const ORDER: &str = "ord_0000000000000000000000000000";
 
-/// Tries every tool that is no search.
+/// Tries every tool but the search.
 pub(crate) async fn examine(
     subject: &Subject,
     talk: &Talk,
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
 
     /// What a valid call has come to that was not answered.
     fn explain_failure(&self, code: Code, tool: &Tool, Failed { failure, sent }: Failed) -> Check {
-        let is_decision = self.may_refuse(tool) && self.talk.refusal_code(&failure).is_some();
+        let is_decision = self.may_refuse(tool) && self.talk.find_refusal_code(&failure).is_some();
         match is_decision {
             true => Check::noted(code, Some(&tool.name), format!("{failure}; users see that")),
             false => Check::failed(code, Some(&tool.name), failure.to_string()).with_sent(sent),
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
         let Some(filled) = filled else { return };
         let refused = self.talk.read_refusal(self.talk.call(&tool.name, &filled.under(tool, key).to_json()).await);
         report.add(match refused {
-            Ok(named) if self.talk.status_of(&named) != CONFLICT => {
+            Ok(named) if self.talk.descriptor().find_status(&named) != CONFLICT => {
                 let better = PlatformCode::IdempotencyConflict.as_str();
                 Check::noted(code, name, format!("with {named}; {better} tells the caller more"))
             }

@@ -193,9 +193,9 @@ impl Check {
         Self::new(code, tool, Outcome::Failed, detail)
     }
 
-    /// Passed or failed, by what came of it.
-    pub(crate) fn of(code: Code, tool: Option<&str>, came_of_it: Result<String, String>) -> Self {
-        match came_of_it {
+    /// Passed where the result is one, else failed; either way with what was seen.
+    pub(crate) fn of(code: Code, tool: Option<&str>, result: Result<String, String>) -> Self {
+        match result {
             Ok(detail) => Self::passed(code, tool, detail),
             Err(detail) => Self::failed(code, tool, detail),
         }

@@ -17,7 +17,7 @@ use crate::report::{Check, Code, Report};
 use crate::talk::{Failed, Talk};
 use crate::{ConformanceError, Subject};
 
-/// Searches at once: few, for a developer's machine is no data centre.
+/// Searches at once: few, because a developer's machine has to bear them.
 const AT_ONCE: usize = 8;
 /// A token that nobody has issued.
 const WRONG_TOKEN: &str = "not-a-token-of-anybody";
@@ -40,12 +40,14 @@ pub(crate) async fn examine(
     }
     let Some(request) = samples.first() else { return Ok(Vec::new()) };
     let arguments = prepare(talk, request).await?;
-    let mut options = Vec::new();
+    let mut latest = None;
     for _ in 0..LATENCY_SAMPLES_MIN {
-        if let Ok(answer) = talk.call_timed(&tool, &arguments).await {
-            options = rank(talk, &arguments, &answer).await?;
-        }
+        latest = talk.call_timed(&tool, &arguments).await.ok().or(latest);
     }
+    let options = match latest {
+        Some(answer) => rank(talk, &arguments, &answer).await?,
+        None => Vec::new(),
+    };
     if subject.token.is_some() {
         try_wrong_token(talk, &tool, &arguments, report).await;
     }
@@ -129,13 +131,13 @@ fn note_test(tool: &str, tested: &GoLiveReport, report: &mut Report<'_>) {
 async fn try_wrong_token(talk: &Talk, tool: &str, arguments: &str, report: &mut Report<'_>) {
     let wrong = Secret::new(WRONG_TOKEN);
     let outcome = talk.call_within(tool, arguments, SAMPLE_TIMEOUT, Some(&wrong)).await;
-    let came_of_it = match outcome.map_err(|failed| failed.failure) {
+    let result = match outcome.map_err(|failed| failed.failure) {
         Ok(_) => Err("a call with it was answered".to_owned()),
         Err(CallFailure::SignInRequired { .. }) => Ok("401, with where to sign in".to_owned()),
         Err(CallFailure::Unauthorized) => Ok("401; without a challenge no user can link an account".to_owned()),
         Err(other) => Err(other.to_string()),
     };
-    report.add(Check::of(Code::WrongTokenRefused, Some(tool), came_of_it));
+    report.add(Check::of(Code::WrongTokenRefused, Some(tool), result));
 }
 
 async fn try_unknown_member(talk: &Talk, tool: &str, arguments: &str, report: &mut Report<'_>) {

@@ -88,7 +88,7 @@ pub(crate) async fn try_unknown_tool(talk: &Talk, report: &mut Report<'_>) {
         Err(failed) => failed,
     };
     let is_refused = match &failed.failure {
-        failure if talk.refusal_code(failure).is_some() => true,
+        failure if talk.find_refusal_code(failure).is_some() => true,
         // The SDKs write a text of their own; the platform calls no tool that is not listed.
         CallFailure::UnknownCode { .. } | CallFailure::HttpStatus(400..=499) => true,
         _ => false,

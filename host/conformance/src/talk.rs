@@ -17,9 +17,9 @@ use intent_gateway_domain::golive::LATENCY_SAMPLES_MIN;
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::not_json;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::ports::{Contract, PartnerCalls, ToolCall};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_routing::golive::find_p95;
 use intent_gateway_routing::scan::scan;
 
 use crate::Subject;
@@ -54,7 +54,7 @@ pub(crate) enum Unfit {
     Forbidden(Vec<Violation>),
     /// It is not what the contract wants.
     Refused(Vec<Violation>),
-    /// It is no JSON, or too deep.
+    /// It cannot be read as JSON, or is nested too deep.
     Unreadable(String),
 }
 
@@ -122,7 +122,7 @@ impl Talk {
             .map_err(|failure| Failed { failure: failure.under(self.descriptor()), sent: sent.take() })
     }
 
-    /// Scans an answer of a tool that is no search, and has the contract judge it.
+    /// Scans the answer of any tool but the search, and has the contract judge it.
     pub(crate) async fn judge(
         &self,
         tool: &str,
@@ -163,22 +163,16 @@ impl Talk {
             }
             Err(failed) => failed,
         };
-        match self.refusal_code(&failure) {
+        match self.find_refusal_code(&failure) {
             Some(code) => Ok(code.to_owned()),
             None => Err((failure.to_string(), sent)),
         }
     }
 
     /// The code of a failure that tells the caller what is wrong with the call.
-    pub(crate) fn refusal_code<'f>(&self, failure: &'f CallFailure) -> Option<&'f str> {
+    pub(crate) fn find_refusal_code<'f>(&self, failure: &'f CallFailure) -> Option<&'f str> {
         let CallFailure::Platform { code, .. } = failure else { return None };
-        (400..500).contains(&self.status_of(code)).then_some(code)
-    }
-
-    /// The HTTP status of a code: the intent's table counts before the platform's.
-    pub(crate) fn status_of(&self, code: &str) -> u16 {
-        let of_the_intent = self.descriptor().error(code).map(|error| error.http_status);
-        of_the_intent.or_else(|| Some(PlatformCode::parse(code)?.http_status())).unwrap_or(500)
+        (400..500).contains(&self.descriptor().find_status(code)).then_some(code)
     }
 
     /// Compares how long valid calls took with the times that the contract states.
@@ -194,11 +188,9 @@ impl Talk {
 
 /// From few calls no percentile is read: then the slowest is only told.
 fn compare_times(tool: &str, times: &[Duration], targets: &LatencyTargets) -> Check {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
-    let p95 = sorted[(sorted.len() * 95).div_ceil(100).saturating_sub(1)];
+    let p95 = find_p95(&mut times.to_vec());
     let is_slow = p95 > Duration::from_millis(u64::from(targets.p95_ms));
-    let (ms, target, calls) = (p95.as_millis(), targets.p95_ms, sorted.len());
+    let (ms, target, calls) = (p95.as_millis(), targets.p95_ms, times.len());
     let tool = Some(tool);
     match (is_slow, calls >= LATENCY_SAMPLES_MIN) {
         (true, true) => Check::failed(

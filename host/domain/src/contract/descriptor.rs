@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{Axes, Axis, OrderWay};
 use crate::money::Paise;
+use crate::platform_code::PlatformCode;
 use crate::pointer::child;
 
 /// What a tool does.
@@ -535,5 +536,13 @@ impl Descriptor {
     #[must_use]
     pub fn error(&self, code: &str) -> Option<&PlatformError> {
         self.errors.iter().find(|error| error.code == code)
+    }
+
+    /// The HTTP status of a code: the intent's table comes first; a code that neither it nor the platform knows counts as the
+    /// partner's failure.
+    #[must_use]
+    pub fn find_status(&self, code: &str) -> u16 {
+        let platform = || PlatformCode::parse(code).unwrap_or(PlatformCode::InternalError).http_status();
+        self.error(code).map_or_else(platform, |row| row.http_status)
     }
 }

@@ -35,7 +35,7 @@ impl<'a> FailureMeaning<'a> {
             CallFailure::RateLimited { .. } => (Some(429), bare_code(429)),
             CallFailure::Unauthorized | CallFailure::SignInRequired { .. } => (Some(401), None),
             CallFailure::HttpStatus(status) => (Some(*status), bare_code(*status)),
-            CallFailure::Platform { code, .. } => (Some(platform_status(code, descriptor)), Some(code.as_str())),
+            CallFailure::Platform { code, .. } => (Some(descriptor.find_status(code)), Some(code.as_str())),
             // To callers, and so to its retries, it is the partner's failure.
             CallFailure::UnknownCode { .. } => (Some(500), bare_code(500)),
             CallFailure::Timeout(_)
@@ -88,12 +88,6 @@ fn bare_code(status: u16) -> Option<&'static str> {
         500..=599 => Some(PlatformCode::InternalError.as_str()),
         _ => None,
     }
-}
-
-/// The intent's table comes first; a code that neither it nor the platform knows counts as the partner's failure.
-fn platform_status(code: &str, descriptor: &Descriptor) -> u16 {
-    let platform = || PlatformCode::parse(code).unwrap_or(PlatformCode::InternalError).http_status();
-    descriptor.error(code).map_or_else(platform, |row| row.http_status)
 }
 
 #[cfg(test)]

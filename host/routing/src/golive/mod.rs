@@ -36,6 +36,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use sample::{Found, ListeningCalls, Sample};
 use tally::Tally;
+pub use tally::find_p95;
 
 /// Wait for each sample of a test: several times the slowest target of any search, and with every sample at its end still
 /// within the time of one admin call.

@@ -80,11 +80,17 @@ fn within_latency(mut elapsed: Vec<Duration>, target_ms: u32) -> (ItemState, Str
         let detail = format!("{samples} of {LATENCY_SAMPLES_MIN} samples that a percentile takes");
         return (ItemState::Failed, detail);
     }
-    elapsed.sort_unstable();
-    // The nearest rank: the smallest value that so many per cent of all do not exceed.
-    let p95 = elapsed[(samples * PERCENTILE).div_ceil(100) - 1];
+    let p95 = find_p95(&mut elapsed);
     let holds = p95 <= Duration::from_millis(u64::from(target_ms));
     (state(holds), format!("p95 of {samples} samples is {} ms; the target is {target_ms} ms", p95.as_millis()))
+}
+
+/// The nearest rank: the smallest time that 95 per cent of all do not exceed; zero where there are none. It sorts them.
+#[must_use]
+pub fn find_p95(elapsed: &mut [Duration]) -> Duration {
+    elapsed.sort_unstable();
+    let rank = (elapsed.len() * PERCENTILE).div_ceil(100);
+    rank.checked_sub(1).map_or(Duration::ZERO, |place| elapsed[place])
 }
 
 /// What one option counts for.
