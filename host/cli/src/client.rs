@@ -5,6 +5,7 @@
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::{Method, Uri};
@@ -15,6 +16,7 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::secret::Secret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,6 +49,14 @@ pub(crate) enum GatewayError {
     /// The address is not a gateway's.
     #[error("`{0}` is no address of a gateway; expected http://host:port or https://host")]
     Address(String),
+    /// The file of authorities cannot be used.
+    #[error("the authorities in {} cannot be used: {problem}", .path.display())]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Nobody answered, or not to the end.
     #[error("no answer from {url}")]
     NoAnswer {
@@ -120,8 +130,28 @@ impl fmt::Display for GatewayRefusal {
 }
 
 impl Gateway {
-    /// A gateway at an address, with nobody's token.
-    pub(crate) fn at(address: &str) -> Result<Self, GatewayError> {
+    /// A gateway at an address, with nobody's token. Over TLS, one of the authorities in the file must vouch for it, or one of the
+    /// web's where no file is given.
+    pub(crate) fn at(address: &str, authorities: Option<&Path>) -> Result<Self, GatewayError> {
+        let tls = TlsConfig::builder();
+        Self::over(
+            address,
+            match authorities {
+                Some(path) => tls.root_certs(read_authorities(path)?).build(),
+                None => tls.build(),
+            },
+        )
+    }
+
+    /// The same for what anybody may ask and is told: on this machine itself, whatever name the certificate is for.
+    pub(crate) fn at_for_health(address: &str, authorities: Option<&Path>) -> Result<Self, GatewayError> {
+        match address.parse::<Uri>() {
+            Ok(uri) if is_here(&uri) => Self::over(address, TlsConfig::builder().disable_verification(true).build()),
+            _ => Self::at(address, authorities),
+        }
+    }
+
+    fn over(address: &str, tls: TlsConfig) -> Result<Self, GatewayError> {
         let fits = |uri: &Uri| {
             matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
         };
@@ -129,6 +159,7 @@ impl Gateway {
             return Err(GatewayError::Address(address.to_owned()));
         }
         let config = ureq::Agent::config_builder()
+            .tls_config(tls)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(ANSWER_TIMEOUT))
             .http_status_as_error(false)
@@ -156,10 +187,7 @@ impl Gateway {
     /// Whether what is said to it can be read on the way.
     pub(crate) fn is_in_the_clear(&self) -> bool {
         let Ok(uri) = self.base.parse::<Uri>() else { return false };
-        let host = uri.host().unwrap_or_default();
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let here = host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        uri.scheme_str() == Some("http") && !here
+        uri.scheme_str() == Some("http") && !is_here(&uri)
     }
 
     /// Reads what is at a path.
@@ -337,6 +365,28 @@ impl Gateway {
 }
 
 /// Whatever stands between may answer in its own shape.
+/// Whether an address is this machine's own.
+fn is_here(uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn read_authorities(path: &Path) -> Result<RootCerts, GatewayError> {
+    let unusable = |problem: String| GatewayError::Authorities { path: path.to_owned(), problem };
+    let text = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+    let mut authorities = Vec::new();
+    for item in parse_pem(&text) {
+        if let PemItem::Certificate(certificate) = item.map_err(|error| unusable(error.to_string()))? {
+            authorities.push(certificate);
+        }
+    }
+    if authorities.is_empty() {
+        return Err(unusable("it has no certificate in PEM".to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&authorities))
+}
+
 fn read_refusal(status: http::StatusCode, text: &str) -> GatewayRefusal {
     match serde_json::from_str(text) {
         Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations, link_url: _, link_code: _ } }) => {
@@ -361,10 +411,10 @@ mod tests {
     #[test]
     fn only_an_address_of_the_web_is_one() {
         for address in ["http://127.0.0.1:8080", "https://gateway.example/", "http://[::1]:1/base"] {
-            assert!(Gateway::at(address).is_ok(), "{address}");
+            assert!(Gateway::at(address, None).is_ok(), "{address}");
         }
         for address in ["", "gateway.example", "ftp://gateway.example", "https://", "https://gateway.example/?a=b"] {
-            assert!(matches!(Gateway::at(address), Err(GatewayError::Address(_))), "{address}");
+            assert!(matches!(Gateway::at(address, None), Err(GatewayError::Address(_))), "{address}");
         }
     }
 
@@ -378,7 +428,7 @@ mod tests {
             ("http://[::1]:8080", false),
             ("http://localhost:8080", false),
         ] {
-            assert_eq!(Gateway::at(address).expect(address).is_in_the_clear(), clear, "{address}");
+            assert_eq!(Gateway::at(address, None).expect(address).is_in_the_clear(), clear, "{address}");
         }
     }
 

@@ -1,12 +1,13 @@
 //! `intent-gateway gateway`: the gateways that share a store, and whether one of them takes requests.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use intent_gateway_api::gateways::GatewayList;
 use intent_gateway_api::operations::{Liveness, Readiness, ReadyTrouble};
 
-use crate::access::environment_address;
+use crate::access::{environment_address, environment_authorities};
 use crate::ask::{AskArgs, tell};
 use crate::client::Gateway;
 use crate::outcome::{CommandError, Verdict, exit_code, usage};
@@ -32,6 +33,10 @@ pub(crate) struct HealthArgs {
     /// Address of the gateway [env: INTENT_GATEWAY_URL; default: http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     gateway: Option<String>,
+    /// Authorities that vouch for it over TLS, in PEM, in place of the web's [env: INTENT_GATEWAY_CA]. At an address of this machine
+    /// any certificate will do: nothing is shown to it.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Ask only whether the process turns: what decides about starting it anew.
     #[arg(long)]
     live: bool,
@@ -54,9 +59,10 @@ pub(crate) fn run(command: &GatewayCommand) -> ExitCode {
     })
 }
 
-fn ask_health(HealthArgs { gateway, live, json }: &HealthArgs) -> Result<Verdict, CommandError> {
+fn ask_health(HealthArgs { gateway, ca, live, json }: &HealthArgs) -> Result<Verdict, CommandError> {
     let address = gateway.clone().or_else(environment_address).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
-    let gateway = Gateway::at(&address).map_err(usage)?;
+    let ca = ca.clone().or_else(environment_authorities);
+    let gateway = Gateway::at_for_health(&address, ca.as_deref()).map_err(usage)?;
     if *live {
         tell(gateway.get("/live"), *json, |Liveness { status }: &Liveness| harmless(status))?;
     } else {

@@ -1,5 +1,6 @@
 //! `intent-gateway profile`: which gateways the user's file of profiles names. Secrets are never shown.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -53,6 +54,8 @@ pub(crate) struct ShowArgs {
 struct ShownProfile {
     name: String,
     gateway: String,
+    /// File of the authorities that vouch for it, where those of the web do not.
+    ca: Option<PathBuf>,
     /// What is shown to it.
     shows: String,
     /// Whether it counts where a command names none.
@@ -73,13 +76,13 @@ fn read() -> Result<(Profiles, String), CommandError> {
     Ok((Profiles::read(&path).map_err(usage)?, chosen))
 }
 
-fn describe(name: &str, chosen: &str, Profile { gateway, credential }: Profile) -> ShownProfile {
+fn describe(name: &str, chosen: &str, Profile { gateway, ca, credential }: Profile) -> ShownProfile {
     let shows = match credential {
         None => "nothing of its own".to_owned(),
         Some(Credential::Token(_)) => "a token".to_owned(),
         Some(Credential::Client { id, .. }) => format!("the credentials {id}"),
     };
-    ShownProfile { name: name.to_owned(), gateway, shows, in_force: name == chosen }
+    ShownProfile { name: name.to_owned(), gateway, ca, shows, in_force: name == chosen }
 }
 
 fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
@@ -96,7 +99,7 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
     Ok(Verdict::Clean)
 }
 
-fn row(ShownProfile { name, gateway, shows, in_force }: ShownProfile) -> [String; 4] {
+fn row(ShownProfile { name, gateway, ca: _, shows, in_force }: ShownProfile) -> [String; 4] {
     [name, gateway, shows, if in_force { "in force" } else { "" }.to_owned()]
 }
 
@@ -107,8 +110,15 @@ fn show(arguments: &ShowArgs) -> Result<Verdict, CommandError> {
     if arguments.json {
         print_json(&shown)?;
     } else {
+        let vouches = shown.ca.as_ref().map_or("authorities of the web".to_owned(), |ca| ca.display().to_string());
         let [name, gateway, shows, in_force] = row(shown);
-        print(&pairs(&[("profile", name), ("gateway", gateway), ("shows", shows), ("status", in_force)]));
+        print(&pairs(&[
+            ("profile", name),
+            ("gateway", gateway),
+            ("vouched for by", vouches),
+            ("shows", shows),
+            ("status", in_force),
+        ]));
     }
     Ok(Verdict::Clean)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use intent_gateway_api::error::ErrorBody;
 use intent_gateway_api::operations::{Health, Readiness, ReadyTrouble};
 use serde_json::Value;
+use ureq::tls::TlsConfig;
 
 use crate::Order;
 use crate::finding::{Area, Code, Finding};
@@ -16,17 +17,20 @@ const ANSWER_MAX_BYTES: u64 = 1024 * 1024;
 
 /// Whether a gateway answers, and what it says of itself.
 pub(crate) async fn ask(order: Order<'_>) -> Vec<Finding> {
-    let base = match order.gateway {
-        Some(given) => given.trim_end_matches('/').to_owned(),
-        None => match own_address(order.config.server.listen) {
-            Some(address) => format!("http://{address}"),
+    let server = &order.config.server;
+    let (base, certificate) = match order.gateway {
+        Some(given) => (given.trim_end_matches('/').to_owned(), Certificate::Verified),
+        None => match own_address(server.listen) {
+            // The certificate is for a name, and nothing secret is said: any will do.
+            Some(address) if server.tls().is_some() => (format!("https://{address}"), Certificate::Any),
+            Some(address) => (format!("http://{address}"), Certificate::Verified),
             None => {
                 return vec![Finding::skipped(Area::Gateway, "`server.listen` names no port: name it with --gateway")];
             }
         },
     };
     let absent = |why: String| vec![Finding::of(Area::Gateway, Code::GatewayAbsent, format!("{base}: {why}"))];
-    let (status, answer) = match get_json(format!("{base}/ready"), order.wait).await {
+    let (status, answer) = match get_json(format!("{base}/ready"), certificate, order.wait).await {
         Ok(answered) => answered,
         Err(why) => return absent(why),
     };
@@ -37,7 +41,8 @@ pub(crate) async fn ask(order: Order<'_>) -> Vec<Finding> {
         return absent(format!("it answers {status}, and not as a gateway does"));
     };
     let mut found: Vec<Finding> = ready.troubles.iter().map(tell).collect();
-    let health = get_json(format!("{base}/health"), order.wait).await.map(|(_, answer)| serde_json::from_value(answer));
+    let health = get_json(format!("{base}/health"), certificate, order.wait).await;
+    let health = health.map(|(_, answer)| serde_json::from_value(answer));
     if let Ok(Ok(Health { warnings, .. })) = health {
         let warn = |code: &String| {
             Finding::of(Area::Gateway, Code::GatewayTroubled, "its answer to /health says so".to_owned()).about(code)
@@ -70,13 +75,24 @@ fn own_address(listen: SocketAddr) -> Option<SocketAddr> {
     (listen.port() != 0).then(|| SocketAddr::new(ip, listen.port()))
 }
 
+/// Which certificate a server may show.
+#[derive(Clone, Copy)]
+pub(crate) enum Certificate {
+    /// One that an authority of the web vouches for.
+    Verified,
+    /// Any.
+    Any,
+}
+
 /// Asks for JSON: the status, whatever it is, and the answer.
 ///
 /// # Errors
 /// Why there is none, in words.
-pub(crate) async fn get_json(url: String, wait: Duration) -> Result<(u16, Value), String> {
+pub(crate) async fn get_json(url: String, certificate: Certificate, wait: Duration) -> Result<(u16, Value), String> {
     let asked = tokio::task::spawn_blocking(move || {
+        let is_any = matches!(certificate, Certificate::Any);
         let config = ureq::Agent::config_builder()
+            .tls_config(TlsConfig::builder().disable_verification(is_any).build())
             .timeout_global(Some(wait))
             .http_status_as_error(false)
             .max_redirects(0)

@@ -23,7 +23,7 @@ use intent_gateway_store::SqlStore;
 
 use crate::Order;
 use crate::finding::{Area, Code, Finding};
-use crate::gateway::get_json;
+use crate::gateway::{Certificate, get_json};
 use crate::store::within;
 
 /// Partners, issuers or sources that are asked at once.
@@ -184,7 +184,7 @@ pub(crate) async fn ask_issuers(order: Order<'_>) -> Vec<Finding> {
         if let Some(unresolved) = resolve(order, Area::Issuers, &url).await {
             return unresolved.about(name);
         }
-        match get_json(url.clone(), order.wait).await.map(|(_, keys)| count_keys(&keys)) {
+        match get_json(url.clone(), Certificate::Verified, order.wait).await.map(|(_, keys)| count_keys(&keys)) {
             Ok(Some(keys)) => Finding::ok(Area::Issuers, format!("{url} has {keys} keys")).about(name),
             Ok(None) => {
                 Finding::of(Area::Issuers, Code::IssuerUnreachable, format!("{url} answers no key set")).about(name)

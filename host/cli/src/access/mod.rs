@@ -25,6 +25,8 @@ use crate::outcome::{CommandError, fail, usage};
 const URL: &str = "INTENT_GATEWAY_URL";
 /// A token of that gateway.
 const TOKEN: &str = "INTENT_GATEWAY_TOKEN";
+/// A file of authorities that vouch for the gateway over TLS.
+const CA: &str = "INTENT_GATEWAY_CA";
 /// Name of the profile.
 const PROFILE: &str = "INTENT_GATEWAY_PROFILE";
 /// Where a partner's credentials are taken from. There are no flags for them: what stands on a command line, others
@@ -57,6 +59,9 @@ pub(crate) struct GatewayArgs {
     /// Address and secrets of this name in the file of profiles [env: INTENT_GATEWAY_PROFILE].
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Authorities that vouch for the gateway over TLS, in PEM, in place of the web's [env: INTENT_GATEWAY_CA].
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
 }
 
 /// A variable of the environment, if it is set to something.
@@ -69,6 +74,11 @@ fn environment(name: &str) -> Option<String> {
 /// The address that the environment names, for what needs no token.
 pub(crate) fn environment_address() -> Option<String> {
     environment(URL)
+}
+
+/// The authorities that the environment names, likewise.
+pub(crate) fn environment_authorities() -> Option<PathBuf> {
+    environment(CA).map(PathBuf::from)
 }
 
 /// What a gateway is shown.
@@ -89,14 +99,15 @@ pub(crate) enum Credential {
 #[derive(Debug)]
 struct Target {
     address: String,
+    ca: Option<PathBuf>,
     credential: Credential,
 }
 
 impl GatewayArgs {
     /// The gateway with a token, and the token.
     pub(crate) fn open(&self) -> Result<(Gateway, Secret), CommandError> {
-        let Target { address, credential } = self.target(&environment)?;
-        let gateway = Gateway::at(&address).map_err(usage)?;
+        let Target { address, ca, credential } = self.target(&environment)?;
+        let gateway = Gateway::at(&address, ca.as_deref()).map_err(usage)?;
         if gateway.is_in_the_clear() {
             complain(&format!("warning: {} is plain HTTP; everybody on the way can read the token", gateway.address()));
         }
@@ -129,10 +140,13 @@ impl GatewayArgs {
                 "no gateway is named: give --gateway URL, set {URL}, or name a profile (--profile, {PROFILE})"
             ))
         })?;
-        // The secrets of a profile are for its own gateway and for no other.
-        let of_profile = |profile: Option<Profile>| {
-            profile.filter(|profile| is_same(&profile.gateway, &address)).and_then(|profile| profile.credential)
-        };
+        // Secrets and authorities of a profile are for its own gateway and for no other.
+        let own = |profile: Option<Profile>| profile.filter(|profile| is_same(&profile.gateway, &address));
+        let (flagged, unflagged) = (own(flagged), own(unflagged));
+        let ca_of = |profile: &Option<Profile>| profile.as_ref().and_then(|profile| profile.ca.clone());
+        let ca = self.ca.clone().or_else(|| ca_of(&flagged));
+        let ca = ca.or_else(|| environment(CA).map(PathBuf::from)).or_else(|| ca_of(&unflagged));
+        let of_profile = |profile: Option<Profile>| profile.and_then(|profile| profile.credential);
         let given = self.token.clone().filter(|token| !token.expose().is_empty()).map(Credential::Token);
         let credential = given
             .or_else(|| of_profile(flagged))
@@ -144,7 +158,7 @@ impl GatewayArgs {
                  put one of them into a profile"
             ))
         })?;
-        Ok(Target { address, credential })
+        Ok(Target { address, ca, credential })
     }
 
     /// The profile that is named; where none is, the default one, if there is any.
@@ -258,9 +272,9 @@ mod tests {
             set.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         variables.entry(PROFILES).or_insert_with(|| path.display().to_string());
         let [gateway, token, profile] = flags.map(|flag| flag.map(str::to_owned));
-        let arguments = GatewayArgs { gateway, token: token.map(Secret::new), profile };
+        let arguments = GatewayArgs { gateway, token: token.map(Secret::new), profile, ca: None };
         let target = arguments.target(&|name| variables.get(name).cloned());
-        target.map_err(|error| error.into_error().to_string()).map(|Target { address, credential }| {
+        target.map_err(|error| error.into_error().to_string()).map(|Target { address, credential, ca: _ }| {
             let shown = match credential {
                 Credential::Token(token) => token.expose().to_owned(),
                 Credential::Client { id, secret } => format!("{id}:{}", secret.expose()),

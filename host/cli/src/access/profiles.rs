@@ -28,6 +28,8 @@ const OTHERS: u32 = 0o077;
 pub(crate) struct Profile {
     /// Its address.
     pub(crate) gateway: String,
+    /// Authorities that vouch for it, in place of the web's; a path from the folder of the file of profiles.
+    pub(crate) ca: Option<PathBuf>,
     /// What is shown to it; without one, the environment says.
     pub(crate) credential: Option<Credential>,
 }
@@ -44,6 +46,7 @@ pub(crate) struct Profiles {
 #[serde(deny_unknown_fields)]
 struct Entry {
     gateway: String,
+    ca: Option<PathBuf>,
     token: Option<Secret>,
     client_id: Option<String>,
     client_secret: Option<Secret>,
@@ -109,10 +112,14 @@ impl Profiles {
 
     /// The profile of a name, if there is one.
     pub(crate) fn find(&self, name: &str) -> Result<Option<Profile>, ProfileError> {
-        let Some(Entry { gateway, token, client_id, client_secret }) = self.entries.get(name) else { return Ok(None) };
+        let Some(Entry { gateway, ca, token, client_id, client_secret }) = self.entries.get(name) else {
+            return Ok(None);
+        };
         let invalid =
             |problem: String| ProfileError::Invalid { path: self.path.clone(), name: name.to_owned(), problem };
-        Gateway::at(gateway).map_err(|error| invalid(error.to_string()))?;
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let ca = ca.as_ref().map(|path| folder.join(path));
+        Gateway::at(gateway, ca.as_deref()).map_err(|error| invalid(error.to_string()))?;
         let credential = match (token.clone(), client_id.clone(), client_secret.clone()) {
             (None, None, None) => None,
             (Some(token), None, None) => Some(Credential::Token(token)),
@@ -120,7 +127,7 @@ impl Profiles {
             (Some(_), ..) => return Err(invalid("it has both a token and credentials; keep one of them".to_owned())),
             (None, ..) => return Err(invalid("`client_id` and `client_secret` need each other".to_owned())),
         };
-        Ok(Some(Profile { gateway: gateway.clone(), credential }))
+        Ok(Some(Profile { gateway: gateway.clone(), ca, credential }))
     }
 }
 
@@ -165,6 +172,7 @@ mod tests {
             profiles.get("a").expect_err("refused").to_string()
         };
         assert!(told("gateway = \"gateway.example\"").contains("no address"));
+        assert!(told("gateway = \"https://g\"\nca = \"absent.pem\"").contains("absent.pem"));
         let both = told("gateway = \"http://g\"\ntoken = \"hush\"\nclient_id = \"a\"\nclient_secret = \"hush\"");
         assert!(both.contains("both") && !both.contains("hush"), "{both}");
         assert!(told("gateway = \"http://g\"\nclient_id = \"a\"").contains("need each other"));

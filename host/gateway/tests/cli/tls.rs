@@ -1,4 +1,4 @@
-//! A gateway that serves over TLS itself: it says so, and shows a renewed certificate without a restart.
+//! A gateway that serves over TLS itself: it says so, shows a renewed certificate without a restart, and is asked by commands.
 
 use std::path::Path;
 
@@ -63,4 +63,57 @@ fn a_renewed_certificate_is_shown_at_a_hangup() {
     let refused = gateway(folder.path()).args(["serve", "--config", "gateway.toml"]).output().expect("it runs");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("the listener cannot serve over TLS"), "{said}");
+}
+
+#[test]
+fn commands_ask_a_gateway_whose_authority_they_are_given() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (own, other) = (authority(), authority());
+    write_certificate(folder.path(), &own);
+    for (name, authority) in [("own.pem", &own), ("other.pem", &other)] {
+        std::fs::write(folder.path().join(name), authority.pem()).expect("written");
+    }
+    let config = "[server]\ntls_certificate = \"chain.pem\"\ntls_key = \"key.pem\"\n";
+    std::fs::write(folder.path().join("gateway.toml"), config).expect("written");
+    let serving = Serving::start(folder.path(), &["--config", "gateway.toml"]);
+    let port = serving.address.rsplit(':').next().expect("a port");
+    let (named, numbered) = (format!("https://localhost:{port}"), format!("https://127.0.0.1:{port}"));
+    let run = |arguments: &[&str], authorities: Option<&str>| {
+        let mut command = gateway(folder.path());
+        command.args(arguments).envs(authorities.map(|file| ("INTENT_GATEWAY_CA", file)));
+        let output = command.output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+
+    let token = gateway(folder.path())
+        .args(["token", "--role", "admin", "--scope", "all", "--config", "gateway.toml"])
+        .output()
+        .expect("a token");
+    let token = String::from_utf8(token.stdout).expect("text");
+    let list = ["gateway", "list", "--token", token.trim(), "--gateway", &named];
+    assert_eq!(run(&list, Some("own.pem")).0, Some(0), "{:?}", run(&list, Some("own.pem")));
+    assert_eq!(run(&[&list[..], &["--ca", "own.pem"]].concat(), Some("other.pem")).0, Some(0), "a flag comes first");
+    for refused in [None, Some("other.pem")] {
+        let (code, said) = run(&list, refused);
+        assert!(code == Some(1) && said.contains("certificate"), "{refused:?}: {code:?} {said}");
+    }
+    // A token goes to nobody who cannot show who it is, on this machine either.
+    assert_eq!(run(&["gateway", "list", "--token", token.trim(), "--gateway", &numbered], Some("own.pem")).0, Some(1));
+    let (code, said) = run(&list, Some("key.pem"));
+    assert!(code == Some(2) && said.contains("key.pem"), "{code:?} {said}");
+
+    // Whether it should get traffic, anybody may know: a check in an image has no name to ask for.
+    let (code, said) = run(&["gateway", "health", "--gateway", &numbered], None);
+    assert!(!said.contains("certificate"), "{code:?} {said}");
+    assert_eq!(run(&["gateway", "health", "--live", "--gateway", &numbered], None).0, Some(0));
+    let doctor = gateway(folder.path())
+        .args(["doctor", "--offline", "--json", "--config", "gateway.toml"])
+        .env("INTENT_GATEWAY__SERVER__LISTEN", format!("127.0.0.1:{port}"))
+        .output()
+        .expect("it runs");
+    let found = String::from_utf8(doctor.stdout).expect("text");
+    // That is what the gateway itself says.
+    assert!(found.contains("No contract is live.") && !found.contains("GATEWAY_ABSENT"), "{found}");
+    let (code, log) = serving.stop();
+    assert_eq!(code, Some(0), "{log}");
 }
