@@ -4,9 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use chaos::partners::read_sample;
+use jiff::Zoned;
 use serde_json::{Value, json};
 use test_servers::Server;
 
+use crate::errand::{Errands, Place};
 use crate::generator::Call;
 use crate::{GATEWAY_CPU, on_cpu, root};
 
@@ -17,6 +20,9 @@ pub(crate) const PROBES: [&str; 2] = ["GET /ready", "an admin's call"];
 
 const INTENT: &str = "auto.book_ac_service";
 const PACKAGE: &str = "auto-book-ac-service";
+const PARTNER: &str = "instant";
+/// What the partner signs its reports with.
+const SIGNING_KEY: &str = "whsec_6c1f0a9b3d5e7284c6a8e0f1b2d3c4a5968778695a4b3c2d1e0f9a8b7c6d5e4f";
 /// Options of the partner's answer; the most that one may hold.
 const OPTIONS: usize = 15;
 
@@ -27,23 +33,24 @@ pub(crate) struct Gateway {
     tokens: Vec<String>,
     admin: String,
     log: PathBuf,
+    /// Everything that it keeps.
+    pub(crate) state: PathBuf,
 }
 
 impl Gateway {
     pub(crate) async fn start(program: &Path, folder: &Path) -> Self {
         let own = std::env::current_exe().expect("this binary");
-        let partner = start(Command::new(own).arg("serve-partner").arg(payload()), Stdio::null());
+        let partner = start(Command::new(own).arg("serve-partner").arg(payload()).arg(booking()), Stdio::null());
         let contracts = folder.join("contracts");
         std::fs::create_dir(&contracts).expect("writable");
         let component = root().join("target/contracts").join(PACKAGE).with_extension("wasm");
         std::fs::copy(&component, contracts.join("contract.wasm")).expect("`cargo xtask guests` builds it");
-        let (config, log) = (folder.join("gateway.toml"), folder.join("gateway.log"));
+        let (config, log, state) = (folder.join("gateway.toml"), folder.join("gateway.log"), folder.join("state"));
         let text = format!(
-            "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {contracts:?}\n\
+            "state_dir = {state:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {contracts:?}\n\
              [partner_client]\nallow_loopback_http = true\n[outbound]\nrate_limits = false\nsearch_cache = false\n\
-             [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"{}/mcp\"\n\
+             [[partners]]\nid = {PARTNER:?}\nname = \"Instant\"\nurl = \"{}/mcp\"\nwebhook_signing_key = {SIGNING_KEY:?}\n\
              [[partners.listings]]\nintent = {INTENT:?}\nservice_area = [\"IN_ALL\"]\n",
-            folder.join("state"),
             partner.url
         );
         std::fs::write(&config, text).expect("writable");
@@ -58,7 +65,7 @@ impl Gateway {
             String::from_utf8(token.stdout).expect("ASCII").trim().to_owned()
         };
         let tokens = (0..CALLERS).map(|caller| token("orchestrator", &format!("caller-{caller}"))).collect();
-        Self { server, _partner: partner, tokens, admin: token("admin", "ops"), log }
+        Self { server, _partner: partner, tokens, admin: token("admin", "ops"), log, state }
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -73,11 +80,25 @@ impl Gateway {
         std::fs::metadata(&self.log).expect("the log is there").len()
     }
 
-    /// A search of each caller.
-    pub(crate) fn searches(&self) -> Vec<Call> {
-        let body = sample("request.json");
-        let path = format!("/api/v1/intents/{INTENT}/search");
-        self.tokens.iter().map(|token| Call::post(&path, self.address(), token, &body)).collect()
+    /// What users of each caller ask for. Of so many one books; none without a number.
+    pub(crate) fn errands(&self, books_one_in: Option<usize>) -> Errands {
+        let mut report = sample("completion-report.json");
+        let quoted = sample("slot.json");
+        report["amount_inr"] = quoted["estimated_price"]["labour_inr"].clone();
+        report["service_scope_performed"] = quoted["service_scope"]["code"].clone();
+        let place = Place {
+            address: self.address().to_owned(),
+            intent: INTENT,
+            partner: PARTNER,
+            signing_key: SIGNING_KEY,
+            tokens: self.tokens.clone(),
+        };
+        Errands::new(place, books_one_in, [sample("request.json"), sample("create-arguments.json"), report])
+    }
+
+    /// Stops it; nothing of it goes on.
+    pub(crate) fn stop(self) {
+        self.server.stop().expect("it stops as it is told to");
     }
 
     /// What is asked beside, in the order of [`PROBES`].
@@ -91,14 +112,23 @@ fn start(command: &mut Command, log: impl Into<Stdio>) -> Server {
     Server::start("a server of the bench", command, log).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn sample(name: &str) -> String {
+/// A sample of the contract, moved to the days to come.
+fn sample(name: &str) -> Value {
     let path = root().join("plugins").join(PACKAGE).join("samples").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
+    read_sample(&path, Zoned::now().date()).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+/// What the partner answers a booking with, JSON text, but for the names of slot and booking.
+fn booking() -> String {
+    let (mut booking, quoted) = (sample("booking.json"), sample("slot.json"));
+    booking["total_estimate_inr"] = quoted["estimated_price"]["total_estimate_inr"].clone();
+    booking["service_scope_confirmed"] = quoted["service_scope"]["code"].clone();
+    booking.to_string()
 }
 
 /// What the partner finds, JSON text: the sample's option as often as an answer may hold one.
 fn payload() -> String {
-    let option: Value = serde_json::from_str(&sample("slot.json")).expect("the sample is JSON");
+    let option = sample("slot.json");
     let options = (0..OPTIONS).map(|number| {
         let mut option = option.clone();
         option["slot_id"] = json!(format!("option-{number}"));

@@ -11,7 +11,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-use crate::measures::{Answer, Kind, Measured};
+use crate::errand::Errands;
+use crate::measures::{Answer, Kind, Measured, Step};
 
 /// Connections that the generator opens at most.
 const CONNECTIONS_MAX: usize = 3_500;
@@ -28,10 +29,11 @@ const SEED: u64 = 0x5EED;
 pub(crate) struct Call(Bytes);
 
 impl Call {
-    pub(crate) fn post(path: &str, host: &str, token: &str, body: &str) -> Self {
+    /// With headers besides, each of which ends with a line's end.
+    pub(crate) fn post(path: &str, host: &str, headers: &str, body: &str) -> Self {
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\n{headers}content-type: application/json\r\n\
              content-length: {length}\r\n\r\n"
         );
         Self(Bytes::from(head + body))
@@ -52,17 +54,30 @@ pub(crate) struct Phase {
 
 pub(crate) struct Generator {
     address: String,
-    calls: Vec<Call>,
+    errands: Rc<Errands>,
     probes: Vec<Call>,
     free: Rc<RefCell<Vec<TcpStream>>>,
     open: Rc<Cell<usize>>,
     random: u64,
+    /// Users so far.
+    users: usize,
+    /// How many requests were answered as they should so far, by step.
+    pub(crate) acknowledged: [usize; Step::ALL.len()],
 }
 
 impl Generator {
-    pub(crate) fn new(address: &str, calls: Vec<Call>, probes: Vec<Call>) -> Self {
-        let (free, open) = (Rc::default(), Rc::default());
-        Self { address: address.to_owned(), calls, probes, free, open, random: SEED }
+    pub(crate) fn new(address: &str, errands: Errands, probes: Vec<Call>) -> Self {
+        let (free, open, errands) = (Rc::default(), Rc::default(), Rc::new(errands));
+        Self {
+            address: address.to_owned(),
+            errands,
+            probes,
+            free,
+            open,
+            random: SEED,
+            users: 0,
+            acknowledged: Default::default(),
+        }
     }
 
     /// Loads the gateway, and waits for all answers.
@@ -83,7 +98,9 @@ impl Generator {
                         tokio::time::sleep_until(at.into()).await;
                     }
                     late.push(at.elapsed());
-                    tokio::task::spawn_local(self.send(caller, at, start, Rc::clone(&answers)));
+                    self.users += 1;
+                    let user = User { number: self.users, caller, due: at };
+                    tokio::task::spawn_local(self.send(user, start, Rc::clone(&answers)));
                 }
                 late
             })
@@ -94,7 +111,11 @@ impl Generator {
         for (probe, took) in Rc::try_unwrap(probed).map(RefCell::into_inner).unwrap_or_default() {
             probes[probe].push(took);
         }
-        Measured::new(phase, answers, probes, late)
+        let measured = Measured::new(phase, answers, probes, late);
+        for (acknowledged, step) in self.acknowledged.iter_mut().zip(Step::ALL) {
+            *acknowledged += measured.good(step);
+        }
+        measured
     }
 
     /// When each request is due, and whose it is.
@@ -119,19 +140,25 @@ impl Generator {
         due
     }
 
-    /// Sends one search and notes its answer.
+    /// Sends what a user asks for, one after the other, and notes the answers.
     fn send(
         &self,
-        caller: usize,
-        due: Instant,
+        user: User,
         start: Instant,
         answers: Rc<RefCell<Vec<Answer>>>,
     ) -> impl Future<Output = ()> + 'static {
-        let (call, connections) = (self.calls[caller].clone(), self.connections());
+        let (errands, connections) = (Rc::clone(&self.errands), self.connections());
         async move {
-            let kind = connections.ask(&call).await;
-            let answer = Answer { caller, due: due - start, took: due.elapsed(), kind };
-            answers.borrow_mut().push(answer);
+            let User { number, caller, mut due } = user;
+            let mut next = Some((Step::Search, errands.search(caller, number)));
+            while let Some((step, call)) = next.take() {
+                let (kind, answer) = connections.ask(step, &call).await;
+                answers.borrow_mut().push(Answer { step, caller, due: due - start, took: due.elapsed(), kind });
+                if kind == Kind::Good {
+                    due = Instant::now();
+                    next = errands.after(step, caller, number, &answer);
+                }
+            }
         }
     }
 
@@ -148,8 +175,8 @@ impl Generator {
             let mut due = start;
             while due < start + time {
                 tokio::time::sleep_until(due.into()).await;
-                let kind = connections.ask(&call).await;
-                assert!(matches!(kind, Kind::Empty), "a probe was answered with {kind:?}");
+                let (kind, _) = connections.ask(Step::Report, &call).await;
+                assert!(kind == Kind::Good, "a probe was answered with {kind:?}");
                 probed.borrow_mut().push((probe, due.elapsed()));
                 due += PROBE_INTERVAL;
             }
@@ -161,6 +188,13 @@ impl Generator {
     }
 }
 
+/// Who asks, on whose behalf, and when first.
+struct User {
+    number: usize,
+    caller: usize,
+    due: Instant,
+}
+
 /// Connections that are free, the last one used first.
 struct Connections {
     address: String,
@@ -169,11 +203,22 @@ struct Connections {
 }
 
 impl Connections {
-    async fn ask(&self, call: &Call) -> Kind {
-        let free = self.free.borrow_mut().pop();
-        let mut stream = match free {
+    /// The one that was used last, if it is still open: the gateway closes what is unused for long.
+    fn take_free(&self) -> Option<TcpStream> {
+        loop {
+            let stream = self.free.borrow_mut().pop()?;
+            match stream.try_read(&mut [0]) {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Some(stream),
+                _ => self.open.set(self.open.get() - 1),
+            }
+        }
+    }
+
+    /// How a request was answered, and the answer where there is one.
+    async fn ask(&self, step: Step, call: &Call) -> (Kind, Vec<u8>) {
+        let mut stream = match self.take_free() {
             Some(stream) => stream,
-            None if self.open.get() >= CONNECTIONS_MAX => return Kind::NotSent,
+            None if self.open.get() >= CONNECTIONS_MAX => return (Kind::NotSent, Vec::new()),
             None => match TcpStream::connect(&self.address).await {
                 Ok(stream) => {
                     self.open.set(self.open.get() + 1);
@@ -181,28 +226,29 @@ impl Connections {
                     let _ = stream.set_nodelay(true);
                     stream
                 }
-                Err(_) => return Kind::Broken,
+                Err(_) => return (Kind::Broken, Vec::new()),
             },
         };
         match tokio::time::timeout(ANSWER_TIMEOUT, exchange(&mut stream, call)).await {
-            Ok(Ok((kind, is_kept))) => {
+            Ok(Ok((answer, is_kept))) => {
                 if is_kept {
                     self.free.borrow_mut().push(stream);
                 } else {
                     self.open.set(self.open.get() - 1);
                 }
-                kind
+                let kind = if step == Step::Search { Kind::of_search(&answer) } else { Kind::of_other(&answer) };
+                (kind, answer)
             }
             Ok(Err(_)) | Err(_) => {
                 self.open.set(self.open.get() - 1);
-                Kind::Broken
+                (Kind::Broken, Vec::new())
             }
         }
     }
 }
 
 /// Sends a request and reads its answer; whether the connection can be used again.
-async fn exchange(stream: &mut TcpStream, Call(request): &Call) -> std::io::Result<(Kind, bool)> {
+async fn exchange(stream: &mut TcpStream, Call(request): &Call) -> std::io::Result<(Vec<u8>, bool)> {
     stream.write_all(request).await?;
     let (mut answer, mut whole) = (Vec::with_capacity(CHUNK_BYTES), None);
     loop {
@@ -215,7 +261,7 @@ async fn exchange(stream: &mut TcpStream, Call(request): &Call) -> std::io::Resu
         } else if length.is_some_and(|length| answer.len() >= length) {
             let head = &answer[..answer.len().min(2_048)];
             let is_kept = !contains(head, b"connection: close");
-            return Ok((Kind::of(&answer), is_kept));
+            return Ok((answer, is_kept));
         }
     }
 }

@@ -5,12 +5,15 @@
 //! from when it was due. The gateway has one processor and the generator, with the partner, another. Capacity is measured in
 //! the same run: the best goodput over a ramp of offered loads, an answer counting as good when it holds options.
 //!
-//! `cargo xtask bench` builds what this starts. With a path as argument, that gateway is measured in place of the optimised one.
+//! `cargo xtask bench` builds what this starts. With a path as argument, that gateway is measured in place of the optimised one. `hour MINUTES`
+//! behind it measures a long time at half of the capacity, and a minute at twice it, in place of the short surge.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
+mod errand;
 mod gateway;
 mod generator;
+mod hour;
 mod measures;
 mod partner;
 
@@ -22,13 +25,15 @@ use std::time::Duration;
 use intent_gateway_tests::cpu;
 
 use crate::gateway::{CALLERS, Gateway};
-use crate::generator::{Call, Phase};
-use crate::measures::{Measured, quantile};
+use crate::generator::{Generator, Phase};
+use crate::measures::{Measured, Step, quantile};
 
 /// The processors: the gateway's, and that of all that loads it.
 const GATEWAY_CPU: usize = 0;
 const GENERATOR_CPU: usize = 1;
 
+/// Asks for a long time at half of the capacity.
+const HOUR: &str = "hour";
 /// First argument of this binary once it runs on its processor.
 const PINNED: &str = "pinned";
 
@@ -48,10 +53,10 @@ const MODEST: f64 = 0.08;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [mode, payload] = arguments.as_slice()
+    if let [mode, payload, booking] = arguments.as_slice()
         && mode == "serve-partner"
     {
-        runtime().block_on(partner::serve(payload)).expect("the partner serves");
+        runtime().block_on(partner::serve(payload, booking)).expect("the partner serves");
         return;
     }
     if arguments.first().is_none_or(|first| first != PINNED) {
@@ -60,9 +65,16 @@ fn main() {
         let failed = on_cpu(GENERATOR_CPU, &own).arg(PINNED).args(arguments).exec();
         panic!("taskset cannot be run: {failed}");
     }
-    let program = arguments.iter().skip(1).find(|argument| !argument.starts_with('-')).map(PathBuf::from);
+    let mut words = arguments.iter().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+    let program = words.next_if(|word| *word != HOUR).map(PathBuf::from);
     let program = program.unwrap_or_else(|| root().join("target/release/intent-gateway"));
-    runtime().block_on(measure(&program));
+    match (words.next(), words.next()) {
+        (None, _) => runtime().block_on(measure(&program)),
+        (Some(_), minutes) => {
+            let minutes = minutes.map_or(60.0, |minutes| minutes.parse().expect("minutes are a number"));
+            runtime().block_on(hour::measure(&program, Duration::from_secs_f64(minutes * 60.0)));
+        }
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -108,16 +120,12 @@ async fn measure(program: &Path) {
     println!(
         "Overload: searches of one intent at one partner that answers at once, 15 options; open loop, {CALLERS} callers"
     );
-    let calls: Vec<Call> = gateway.searches();
-    let mut generator = generator::Generator::new(gateway.address(), calls, gateway.probes());
-
-    // Connections and code are warm before anything counts.
-    generator.run(Phase { per_second: shares(RAMP_FROM, f64::INFINITY), time: RAMP_STEP }).await;
+    let mut generator = Generator::new(gateway.address(), gateway.errands(None), gateway.probes());
     let best = find_best(&mut generator, &gateway).await;
     let capacity = best.measured.goodput();
     let best_p99 = best.measured.p99();
     line("best goodput over the ramp", &format!("{capacity:.0} /s"), &format!("at {:.0} /s offered", best.offered));
-    let cpu_of_good = best.cpu.div_f64(best.measured.good() as f64);
+    let cpu_of_good = best.cpu.div_f64(best.measured.good(Step::Search) as f64);
 
     let calm = generator.run(Phase { per_second: shares(capacity * CALM, capacity), time: CALM_TIME }).await;
     let (cpu, log) = (cpu::time_of(gateway.process()), gateway.log_bytes());
@@ -131,7 +139,7 @@ async fn measure(program: &Path) {
         &format!("{:.0} /s", surge.goodput()),
         &format!("{:.0} % of the best, aim 90 %: {}", share * 100.0, verdict(share >= 0.9)),
     );
-    println!("    answers: {}", surge.statuses());
+    println!("    answers: {}", surge.statuses(Step::Search));
     let ratio = surge.p99().as_secs_f64() / best_p99.as_secs_f64();
     line(
         "p99 of what was accepted, from when it was due",
@@ -140,18 +148,16 @@ async fn measure(program: &Path) {
     );
     line("p50 of what was accepted", &ms(surge.p50()), &format!("the best's {}", ms(best.measured.p50())));
     line("p50 and p99 of refusals", &ms(surge.refused(0.5)), &ms(surge.refused(0.99)));
-    let refused = surge.answers() - surge.good();
-    let cpu_of_refusal = cpu.saturating_sub(cpu_of_good.mul_f64(surge.good() as f64)).div_f64(refused.max(1) as f64);
+    let refused = surge.searches() - surge.good(Step::Search);
+    let cpu_of_refusal =
+        cpu.saturating_sub(cpu_of_good.mul_f64(surge.good(Step::Search) as f64)).div_f64(refused.max(1) as f64);
     line(
         "gateway CPU of a refusal",
         &format!("{:.1} us", cpu_of_refusal.as_secs_f64() * 1e6),
         &format!("of a search {:.0} us", cpu_of_good.as_secs_f64() * 1e6),
     );
     line("log written during the surge", &format!("{log} bytes"), &format!("{refused} refused"));
-    for (caller, share) in surge.served_shares().into_iter().enumerate() {
-        let who = if caller == 0 { "the greedy caller".to_owned() } else { format!("modest caller {caller}") };
-        line(&format!("  served of {who}"), &format!("{:.1} %", share * 100.0), "");
-    }
+    show_shares(&surge);
     let recovery = after.recovery(best_p99 * 2);
     line(
         "recovery after the surge",
@@ -176,7 +182,17 @@ struct Best {
     cpu: Duration,
 }
 
-async fn find_best(generator: &mut generator::Generator, gateway: &Gateway) -> Best {
+/// How much each caller was served of what it asked for.
+fn show_shares(measured: &Measured) {
+    for (caller, share) in measured.served_shares().into_iter().enumerate() {
+        let who = if caller == 0 { "the greedy caller".to_owned() } else { format!("modest caller {caller}") };
+        line(&format!("  served of {who}"), &format!("{:.1} %", share * 100.0), "");
+    }
+}
+
+async fn find_best(generator: &mut Generator, gateway: &Gateway) -> Best {
+    // Connections and code are warm before anything counts.
+    generator.run(Phase { per_second: shares(RAMP_FROM, f64::INFINITY), time: RAMP_STEP }).await;
     let mut best: Option<Best> = None;
     let mut offered = RAMP_FROM;
     loop {
@@ -188,7 +204,7 @@ async fn find_best(generator: &mut generator::Generator, gateway: &Gateway) -> B
             "    {offered:.0} /s offered: {goodput:.0} /s good, p50 {}, p99 {}; {}",
             ms(measured.p50()),
             ms(measured.p99()),
-            measured.statuses()
+            measured.statuses(Step::Search)
         );
         let is_saturated = goodput < offered * SATURATED;
         if best.as_ref().is_none_or(|best| goodput > best.measured.goodput()) {

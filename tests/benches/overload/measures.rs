@@ -26,22 +26,53 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Of a whole answer.
-    pub(crate) fn of(answer: &[u8]) -> Self {
-        let status =
-            answer.get(9..12).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or_default();
-        match status {
+    /// Of a whole answer to a search.
+    pub(crate) fn of_search(answer: &[u8]) -> Self {
+        match status_of(answer) {
             200 if contains(&answer[..answer.len().min(LOOKED_AT_BYTES)], b"\"options\":[{") => Self::Good,
             200 => Self::Empty,
             status => Self::Status(status),
         }
     }
+
+    /// Of a whole answer to anything else.
+    pub(crate) fn of_other(answer: &[u8]) -> Self {
+        match status_of(answer) {
+            200 => Self::Good,
+            status => Self::Status(status),
+        }
+    }
 }
 
-/// An answer to a search.
+fn status_of(answer: &[u8]) -> u16 {
+    answer.get(9..12).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or_default()
+}
+
+/// A request of a user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Search,
+    Book,
+    Report,
+}
+
+impl Step {
+    pub(crate) const ALL: [Self; 3] = [Self::Search, Self::Book, Self::Report];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Search => "searches",
+            Self::Book => "bookings",
+            Self::Report => "reports",
+        }
+    }
+}
+
+/// An answer.
 pub(crate) struct Answer {
+    pub(crate) step: Step,
     pub(crate) caller: usize,
-    /// When it was due, from the beginning of the phase.
+    /// When it was due, from the beginning of the phase: a search when it was drawn, whatever follows when what came before it was answered.
     pub(crate) due: Duration,
     /// From then to the answer's end.
     pub(crate) took: Duration,
@@ -68,39 +99,42 @@ impl Measured {
         Self { phase, answers, probes, late }
     }
 
-    pub(crate) fn answers(&self) -> usize {
-        self.answers.len()
+    /// How many searches there were.
+    pub(crate) fn searches(&self) -> usize {
+        self.of_step(Step::Search).count()
     }
 
-    /// How many were answered as they should.
-    pub(crate) fn good(&self) -> usize {
-        self.answers.iter().filter(|answer| answer.kind == Kind::Good).count()
+    /// How many of a kind were answered as they should.
+    pub(crate) fn good(&self, step: Step) -> usize {
+        self.of_step(step).filter(|answer| answer.kind == Kind::Good).count()
     }
 
-    /// Good answers a second, those that came while the phase lasted.
+    /// Searches a second that were answered with options while the phase lasted.
     pub(crate) fn goodput(&self) -> f64 {
         let in_time = |answer: &&Answer| answer.kind == Kind::Good && answer.due + answer.took <= self.phase.time;
-        self.answers.iter().filter(in_time).count() as f64 / self.phase.time.as_secs_f64()
+        self.of_step(Step::Search).filter(in_time).count() as f64 / self.phase.time.as_secs_f64()
     }
 
-    fn times(&self, of: impl Fn(&Answer) -> bool) -> Vec<Duration> {
-        let mut times: Vec<Duration> =
-            self.answers.iter().filter(|answer| of(answer)).map(|answer| answer.took).collect();
-        times.sort_unstable();
-        times
+    /// How long those of a kind took that were answered as they should, in ascending order.
+    pub(crate) fn times(&self, step: Step) -> Vec<Duration> {
+        sorted(self.of_step(step).filter(|answer| answer.kind == Kind::Good))
     }
 
     pub(crate) fn p50(&self) -> Duration {
-        quantile(&self.times(|answer| answer.kind == Kind::Good), 0.5)
+        quantile(&self.times(Step::Search), 0.5)
     }
 
     pub(crate) fn p99(&self) -> Duration {
-        quantile(&self.times(|answer| answer.kind == Kind::Good), 0.99)
+        quantile(&self.times(Step::Search), 0.99)
     }
 
-    /// Of those that were not answered with options.
+    /// Of searches that were not answered with options.
     pub(crate) fn refused(&self, share: f64) -> Duration {
-        quantile(&self.times(|answer| answer.kind != Kind::Good), share)
+        quantile(&sorted(self.of_step(Step::Search).filter(|answer| answer.kind != Kind::Good)), share)
+    }
+
+    fn of_step(&self, step: Step) -> impl Iterator<Item = &Answer> {
+        self.answers.iter().filter(move |answer| answer.step == step)
     }
 
     /// How far the generator was behind its own schedule.
@@ -108,10 +142,10 @@ impl Measured {
         quantile(&self.late, share)
     }
 
-    /// Answers by their kind, in words.
-    pub(crate) fn statuses(&self) -> String {
+    /// Answers to requests of one kind by theirs, in words.
+    pub(crate) fn statuses(&self, step: Step) -> String {
         let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
-        self.answers.iter().for_each(|answer| *counts.entry(answer.kind).or_default() += 1);
+        self.of_step(step).for_each(|answer| *counts.entry(answer.kind).or_default() += 1);
         let name = |kind: &Kind| match kind {
             Kind::Good => "good".to_owned(),
             Kind::Empty => "200 without options".to_owned(),
@@ -122,10 +156,10 @@ impl Measured {
         counts.iter().map(|(kind, count)| format!("{count} {}", name(kind))).collect::<Vec<_>>().join(", ")
     }
 
-    /// Of each caller's requests, the share that was answered with options.
+    /// Of each caller's searches, the share that was answered with options.
     pub(crate) fn served_shares(&self) -> Vec<f64> {
         let share = |caller| {
-            let own = || self.answers.iter().filter(|answer| answer.caller == caller);
+            let own = || self.of_step(Step::Search).filter(|answer| answer.caller == caller);
             own().filter(|answer| answer.kind == Kind::Good).count() as f64 / own().count().max(1) as f64
         };
         (0..self.phase.per_second.len()).map(share).collect()
@@ -136,13 +170,19 @@ impl Measured {
     pub(crate) fn recovery(&self, bound: Duration) -> Duration {
         let is_bad = |answer: &&Answer| answer.kind != Kind::Good || answer.took > bound;
         let mut windows: BTreeMap<u128, usize> = BTreeMap::new();
-        for answer in self.answers.iter().filter(is_bad) {
+        for answer in self.of_step(Step::Search).filter(is_bad) {
             *windows.entry(answer.due.as_millis() / WINDOW.as_millis()).or_default() += 1;
         }
         // One late answer may be the machine's.
         let last = windows.iter().rev().find(|(_, bad)| **bad > 1).map_or(0, |(window, _)| window + 1);
         WINDOW * u32::try_from(last).unwrap_or(u32::MAX)
     }
+}
+
+fn sorted<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<Duration> {
+    let mut times: Vec<Duration> = answers.map(|answer| answer.took).collect();
+    times.sort_unstable();
+    times
 }
 
 /// Of times in ascending order; none of none.

@@ -3,7 +3,7 @@
 //! Who has no answer, or a refusal that may pass, asks again under the same key, now and then at the other gateway of the
 //! store; who has one asks again all the same at times, and must be told the same.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,9 +27,8 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 const ASK_AGAIN_MAX: Duration = Duration::from_secs(5);
 /// What a user thinks between two steps, at most, milliseconds.
 const THINKS_MS: u64 = 1_500;
-/// Shares, percent: users of the gateway with SQLite; users who book; at a partner that has faults; bookings that are
+/// Shares, percent: users who book; at a partner that has faults; bookings that are
 /// reported; answers that are asked for once more.
-const ON_SQLITE_PERCENT: u32 = 33;
 const BOOK_PERCENT: u32 = 60;
 const AT_FAULTY_PERCENT: u32 = 15;
 const REPORT_PERCENT: u32 = 80;
@@ -47,8 +46,11 @@ pub struct Load {
     client: Client,
     seed: u64,
     began: Instant,
+    /// Users of the gateway with SQLite, percent.
+    on_sqlite_percent: u32,
     /// How many times the rate.
     times: AtomicU64,
+    is_over: AtomicBool,
     attempts: Mutex<Vec<Attempt>>,
     known: Mutex<Known>,
 }
@@ -64,12 +66,18 @@ struct User<'a> {
 }
 
 impl Load {
-    /// Prepares it; time is counted from now.
+    /// Prepares it; time is counted from now. So many percent of the users go to the gateway with SQLite.
     #[must_use]
-    pub fn new(gateways: Arc<Vec<Gateway>>, samples: Arc<Samples>, token: String, seed: u64) -> Self {
+    pub fn new(
+        gateways: Arc<Vec<Gateway>>,
+        samples: Arc<Samples>,
+        token: String,
+        seed: u64,
+        on_sqlite_percent: u32,
+    ) -> Self {
         let (client, times, began) = (Client::default(), AtomicU64::new(1), Instant::now());
-        let (attempts, known) = (Mutex::default(), Mutex::default());
-        Self { gateways, samples, token, client, seed, began, times, attempts, known }
+        let (is_over, attempts, known) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Self { gateways, samples, token, client, seed, began, on_sqlite_percent, times, is_over, attempts, known }
     }
 
     /// Milliseconds since the load began.
@@ -83,6 +91,18 @@ impl Load {
         self.times.store(if is_burst { BURST_TIMES } else { 1 }, Ordering::Relaxed);
     }
 
+    /// Begins no more users.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// How many bookings and reports were acknowledged so far.
+    #[must_use]
+    pub fn acknowledged(&self) -> (usize, usize) {
+        let known = self.known();
+        (known.bookings.len(), known.reports.len())
+    }
+
     /// Begins so many users a second for so long, and waits until all have gone.
     pub async fn run(self: &Arc<Self>, users_per_second: f64, time: Duration) {
         let mut users = JoinSet::new();
@@ -90,7 +110,7 @@ impl Load {
         let end = next + time;
         for number in 0.. {
             tokio::time::sleep_until(next).await;
-            if Instant::now() >= end {
+            if Instant::now() >= end || self.is_over.load(Ordering::Relaxed) {
                 break;
             }
             let times = self.times.load(Ordering::Relaxed) as f64;
@@ -133,7 +153,7 @@ impl Load {
 impl<'a> User<'a> {
     fn new(load: &'a Load, number: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(load.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let on_sqlite = random.u32(0..100) < ON_SQLITE_PERCENT;
+        let on_sqlite = random.u32(0..100) < load.on_sqlite_percent;
         let gateways: &'static [usize] = if on_sqlite { &[ON_SQLITE] } else { &[0, 1] };
         Self { load, number, id: format!("user-{number}"), random, gateways }
     }

@@ -84,7 +84,11 @@ impl Samples {
     }
 }
 
-fn read_sample(path: &Path, today: Date) -> anyhow::Result<Value> {
+/// A sample of the contract, moved to the days after `today`.
+///
+/// # Errors
+/// Where it cannot be read, or is not JSON.
+pub fn read_sample(path: &Path, today: Date) -> anyhow::Result<Value> {
     let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     for (days, sample) in (1_i64..).zip(SAMPLE_DAYS) {
         text = text.replace(sample, &today.checked_add(days.days())?.to_string());

@@ -1,8 +1,10 @@
 //! Reads what stores keep, past the gateways, so that no answer is its own witness; and lets the gateway's own commands verify it.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context as _;
 use intent_gateway_domain::order::{Order, OrderedOption};
-use intent_gateway_domain::store::all;
+use intent_gateway_domain::store::Pages;
 use intent_gateway_ledger::{Books as _, Entry};
 use intent_gateway_store::{Location, SqlStore};
 
@@ -14,23 +16,28 @@ const ENTRIES_PAGE: u32 = 1_000;
 /// Commands that look whether a store is sound.
 const VERIFY: [[&str; 2]; 3] = [["ledger", "verify"], ["audit", "verify"], ["store", "check"]];
 
-/// Reads what the store at an address keeps.
+/// Reads what the store at an address keeps, of orders those whose name is wanted.
 ///
 /// # Errors
 /// Where it cannot be read.
-pub async fn read(url: &str) -> anyhow::Result<Kept> {
+pub async fn read(url: &str, is_wanted: impl Fn(&str) -> bool) -> anyhow::Result<Kept> {
     let store = SqlStore::open(&Location::parse(url)?, None).await.context("the store does not open")?;
-    let options = all::<OrderedOption>(&store, None).await.context("the ordered options")?;
-    let options: std::collections::BTreeSet<String> =
-        options.into_iter().map(|kept| kept.value.order.as_str().to_owned()).collect();
-    let orders = all::<Order>(&store, None).await.context("the orders")?.into_iter().map(|kept| {
-        let Order { id, partner, from, request_id, state, identifiers, report, .. } = kept.value;
-        let id = id.as_str().to_owned();
-        let (has_option, receipt) = (options.contains(&id), report.map(|report| report.receipt));
-        let (partner, option) = (partner.as_str().to_owned(), from.option_id);
-        KeptOrder { id, partner, key: request_id, option, identifiers, state, receipt, has_option }
-    });
-    let orders = orders.collect();
+    let (mut options, mut pages) = (BTreeSet::new(), Pages::<OrderedOption>::of(None));
+    while let Some(page) = pages.next(&store).await.context("the ordered options")? {
+        let names = page.into_iter().map(|kept| kept.value.order.as_str().to_owned());
+        options.extend(names.filter(|name| is_wanted(name)));
+    }
+    let (mut orders, mut pages) = (Vec::new(), Pages::<Order>::of(None));
+    while let Some(page) = pages.next(&store).await.context("the orders")? {
+        let wanted = page.into_iter().filter(|kept| is_wanted(kept.value.id.as_str()));
+        orders.extend(wanted.map(|kept| {
+            let Order { id, partner, from, request_id, state, identifiers, report, .. } = kept.value;
+            let id = id.as_str().to_owned();
+            let (has_option, receipt) = (options.contains(&id), report.map(|report| report.receipt));
+            let (partner, option) = (partner.as_str().to_owned(), from.option_id);
+            KeptOrder { id, partner, key: request_id, option, identifiers, state, receipt, has_option }
+        }));
+    }
     let mut entries: Vec<Entry> = Vec::new();
     loop {
         let after = entries.last().map_or(0, |last| last.number);
