@@ -154,6 +154,18 @@ impl Tx {
         }
     }
 
+    /// Runs a statement once with the values of each row, in their order.
+    pub(crate) async fn execute_all(&mut self, sql: &'static str, rows: Vec<Vec<Value>>) -> Result<(), EngineError> {
+        rows.iter().flatten().try_for_each(Value::check)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::Sqlite(tx) => tx.execute_all(sql, rows).await,
+            Self::Postgres(tx) => tx.execute_all(sql, &rows).await,
+        }
+    }
+
     /// Runs a statement; its rows.
     pub(crate) async fn query(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
         values.iter().try_for_each(Value::check)?;

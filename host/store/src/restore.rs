@@ -15,12 +15,17 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TABLES};
 use crate::engine::Tx;
 use crate::error::BackupError;
-use crate::receipts::Restoring;
+use crate::receipts::{Restoring, value_bytes};
 use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
+use crate::value::Value;
 use crate::{feed, installation, ledger, migrate, tables};
 
 /// Bytes of a line: a record is JSON text within JSON text, which at worst doubles it.
 const LINE_MAX_BYTES: u64 = 2 * DOCUMENT_MAX_BYTES as u64 + 64 * 1024;
+
+/// Rows, and bytes of rows, that are put into the database together.
+const ROWS_AT_ONCE: usize = 500;
+const BYTES_AT_ONCE: i64 = 4 * 1024 * 1024;
 
 impl SqlStore {
     /// Restores a backup that was made of any database, SQLite or PostgreSQL, into this one, which must be empty. Feeds of
@@ -124,6 +129,31 @@ impl Input<'_> {
     }
 }
 
+/// Rows that are put into the database together: a statement for each would wait for an answer each.
+#[derive(Default)]
+struct Waiting {
+    insert: &'static str,
+    rows: Vec<Vec<Value>>,
+    bytes: i64,
+}
+
+impl Waiting {
+    async fn add(&mut self, tx: &mut Tx, insert: &'static str, row: Vec<Value>) -> Result<(), BackupError> {
+        if insert != self.insert || self.rows.len() >= ROWS_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
+            self.flush(tx).await?;
+            self.insert = insert;
+        }
+        self.bytes += row.iter().map(value_bytes).sum::<i64>();
+        self.rows.push(row);
+        Ok(())
+    }
+
+    async fn flush(&mut self, tx: &mut Tx) -> Result<(), BackupError> {
+        self.bytes = 0;
+        Ok(tx.execute_all(self.insert, std::mem::take(&mut self.rows)).await?)
+    }
+}
+
 /// What a line after the header can be.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -142,19 +172,22 @@ async fn read_rows(
     let header: Header = input.parse(&line)?;
     check(&header, input)?;
     input.digest.update(&line);
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut counts, mut waiting): (BTreeMap<String, u64>, _) = (BTreeMap::new(), Waiting::default());
     loop {
         let line = input.next().await?;
         let Line { table: name, row } = match input.parse(&line)? {
             RowOrEnd::Row(row) => row,
-            RowOrEnd::End(end) => return finish(end, counts, input).await.map(|end| (end, header.receipts)),
+            RowOrEnd::End(end) => {
+                waiting.flush(tx).await?;
+                return finish(end, counts, input).await.map(|end| (end, header.receipts));
+            }
         };
         input.digest.update(&line);
         let table = TABLES.iter().find(|table| table.name == name);
         let table = table.ok_or_else(|| input.say_damaged("there is no table of that name"))?;
         let values = table.values(row).ok_or_else(|| input.say_damaged("the row has another form than its table"))?;
-        if let Some(values) = receipts.take(tx, table, values).await? {
-            tx.execute(table.insert, values).await?;
+        if let Some((insert, values)) = receipts.take(tx, table, values).await? {
+            waiting.add(tx, insert, values).await?;
         }
         *counts.entry(name).or_insert(0) += 1;
     }

@@ -52,6 +52,25 @@ async fn names(engine: &Engine) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_rows_are_all_written_or_none() {
+    for (engine, _folder) in engines(Patience::default()).await {
+        let mut tx = engine.write().await.unwrap();
+        tx.execute_all(INSERT, Vec::new()).await.unwrap();
+        let many: Vec<String> = (100..400).map(|number| format!("thing {number}")).collect();
+        tx.execute_all(INSERT, many.iter().map(|name| thing(name)).collect()).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(names(&engine).await, many);
+
+        let mut tx = engine.write().await.unwrap();
+        let twice = vec![thing("a"), thing("b"), thing("thing 200"), thing("c")];
+        assert!(matches!(tx.execute_all(INSERT, twice).await, Err(EngineError::Taken)));
+        tx.rollback().await;
+        assert_eq!(names(&engine).await, many);
+        engine.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dropped_transaction_is_rolled_back() {
     for (engine, _folder) in engines(Patience::default()).await {
         let mut tx = engine.write().await.unwrap();

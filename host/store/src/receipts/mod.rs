@@ -44,7 +44,7 @@ pub(crate) use forgetting::give_way;
 pub(crate) use keeping::ReceiptPage;
 pub(crate) use reading::{Questions, QuotesOfDatabase, read_quoted_of_files, read_quoted_of_tables};
 pub use thinning::Thinned;
-pub(crate) use transfer::Restoring;
+pub(crate) use transfer::{Restoring, value_bytes};
 
 /// Bits of a receipt's number that tell it from others of its segment.
 const WITHIN_BITS: u32 = 40;

@@ -79,21 +79,21 @@ impl<'s> Restoring<'s> {
         Self { files: store.receipts.files().ok(), segments: BTreeMap::new(), waiting: None }
     }
 
-    /// Puts a row where it belongs; it is given back where that is a table of the database itself.
+    /// Puts a row where it belongs. It is given back where that is a table of the database, with the statement that takes it.
     pub(crate) async fn take(
         &mut self,
         tx: &mut Tx,
         table: &'static Table,
         row: Vec<Value>,
-    ) -> Result<Option<Vec<Value>>, BackupError> {
-        let Some(statements) = table.in_segments else { return Ok(Some(row)) };
+    ) -> Result<Option<(&'static str, Vec<Value>)>, BackupError> {
+        let Some(statements) = table.in_segments else { return Ok(Some((table.insert, row))) };
         let number = match row.first() {
             Some(Value::Integer(Some(number))) => u64::try_from(*number).unwrap_or_default(),
             _ => 0,
         };
         let segment = segment_of(number);
         if segment == 0 {
-            return Ok(Some(row));
+            return Ok(Some((table.insert, row)));
         }
         if !self.segments.contains_key(&segment) {
             self.make(tx, segment).await?;
@@ -107,8 +107,7 @@ impl<'s> Restoring<'s> {
             restored.last = restored.last.max(number);
         }
         if self.files.is_none() {
-            tx.execute(statements.insert, row).await?;
-            return Ok(None);
+            return Ok(Some((statements.insert, row)));
         }
         let fits = |(waiting, insert, rows): &(u64, &str, Vec<Vec<Value>>)| {
             *waiting == segment && *insert == table.insert && rows.len() < AT_ONCE
@@ -168,7 +167,7 @@ impl<'s> Restoring<'s> {
 }
 
 /// Bytes of a value.
-pub(super) fn value_bytes(value: &Value) -> i64 {
+pub(crate) fn value_bytes(value: &Value) -> i64 {
     let bytes = match value {
         Value::Text(text) => text.as_ref().map_or(0, String::len),
         Value::Integer(_) => size_of::<i64>(),

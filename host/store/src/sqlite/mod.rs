@@ -164,6 +164,10 @@ impl SqliteTx {
         self.ask(|reply| Command::Execute(Statement { sql: sql.into(), values }, reply)).await
     }
 
+    pub(crate) async fn execute_all(&mut self, sql: &'static str, rows: Vec<Vec<Value>>) -> Result<(), EngineError> {
+        self.ask(|reply| Command::ExecuteAll(sql, rows, reply)).await
+    }
+
     pub(crate) async fn query(&mut self, sql: Cow<'static, str>, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
         self.ask(|reply| Command::Query(Statement { sql, values }, reply)).await
     }

@@ -108,6 +108,8 @@ impl Session for &Batch<'_> {
 /// What is asked within a transaction.
 pub(crate) enum Command {
     Execute(Statement, Reply<u64>),
+    /// One statement, once with the values of each row.
+    ExecuteAll(&'static str, Vec<Vec<Value>>, Reply<()>),
     Query(Statement, Reply<Vec<Row>>),
     Batch(String, Reply<()>),
     Commit(Reply<()>),
@@ -217,6 +219,9 @@ fn follow(connection: &Connection, silence_max: Duration, commands: &Receiver<Co
         let within = under_way(connection);
         match command {
             Command::Execute(statement, reply) => drop(reply.send(within.and_then(|tx| execute(tx, &statement)))),
+            Command::ExecuteAll(sql, rows, reply) => {
+                drop(reply.send(within.and_then(|tx| execute_all(tx, sql, &rows))));
+            }
             Command::Query(statement, reply) => drop(reply.send(within.and_then(|tx| query(tx, &statement)))),
             Command::Batch(sql, reply) => drop(reply.send(within.and_then(|tx| execute_batch(tx, &sql)))),
             Command::Commit(reply) => {
@@ -279,6 +284,17 @@ fn execute(connection: &Connection, statement: &Statement) -> Result<u64, Engine
     };
     let rows = run().map_err(|error| fail("a statement failed", error))?;
     u64::try_from(rows).map_err(|_| EngineError::failed("a statement changed too many rows"))
+}
+
+fn execute_all(connection: &Connection, sql: &'static str, rows: &[Vec<Value>]) -> Result<(), EngineError> {
+    let run = || {
+        let mut prepared = connection.prepare_cached(sql)?;
+        rows.iter().try_for_each(|row| {
+            bind(&mut prepared, row)?;
+            prepared.raw_execute().map(drop)
+        })
+    };
+    run().map_err(|error| fail("a statement failed", error))
 }
 
 fn query(connection: &Connection, statement: &Statement) -> Result<Vec<Row>, EngineError> {
