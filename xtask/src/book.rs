@@ -1,5 +1,6 @@
 //! `cargo xtask book`: the documentation as a site, in target/book. mdBook renders the pages that docs/SUMMARY.md lists, wherever in the
-//! project they are, and the files that they link to come with them. A link that leads nowhere fails.
+//! project they are, and the files that they link to come with them. How counts of instructions have changed is told from the
+//! repository's history. A link that leads nowhere fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 
 use crate::command::{own_command, root, run, step};
+use crate::counts_history;
 use crate::tools::RustProgram;
 
 /// Serving and watching would bring half of the crates that it is built of.
@@ -18,6 +20,8 @@ const SETTINGS: &str = "docs/book.toml";
 /// Where pages and files are laid out as in the project, and where the site is then.
 const SOURCE: &str = "target/book-source";
 const SITE: &str = "target/book";
+/// Stands in a page for the table of how counts have changed.
+const HISTORY: &str = "<!-- the history of the counts -->";
 /// Broken links that are told.
 const TOLD_MAX: usize = 50;
 
@@ -71,6 +75,7 @@ fn lay_out(source: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
             );
             files.extend((!is_page).then_some(target));
         }
+        let text = if text.contains(HISTORY) { text.replace(HISTORY, &counts_history::tell()?) } else { text };
         write(&source.join(page), text.as_bytes())?;
     }
     for file in files {

@@ -18,7 +18,7 @@ use crate::tools::RustProgram;
 use crate::{gateway, guests, tools};
 
 /// What is committed.
-const FILE: &str = "tests/instructions/counts.json";
+pub(crate) const FILE: &str = "tests/instructions/counts.json";
 /// A count above what is committed by more than this fails, percent.
 const ALLOWED_PERCENT: u64 = 2;
 /// The same for receipts: what zstd frees has the C library merge its pieces now and then, at a moment that the length of a path
@@ -35,7 +35,7 @@ const RUNNER_PATH: &str = "GUNGRAUN_RUNNER";
 const TIMED_SECONDS: &str = "0.1";
 
 /// Counts by name.
-type Counts = BTreeMap<String, u64>;
+pub(crate) type Counts = BTreeMap<String, u64>;
 
 /// What is committed, or measured now.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

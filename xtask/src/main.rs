@@ -10,6 +10,7 @@ mod chaos;
 mod clients;
 mod command;
 mod conformance;
+mod counts_history;
 mod demo;
 mod dependencies;
 mod foreign;
@@ -74,6 +75,9 @@ enum Command {
         /// Write the counts down in place of comparing them
         #[arg(long)]
         write: bool,
+        /// Measure nothing, and tell what earlier commits wrote down, as a table for a page
+        #[arg(long, conflicts_with = "write")]
+        history: bool,
     },
     /// Lay a program's code out anew, by what a gateway under load runs; needs BOLT (docs/benchmarks.md)
     Layout(layout::LayoutArgs),
@@ -103,7 +107,8 @@ fn main() -> ExitCode {
         Command::Book => book::build(),
         Command::Chaos(arguments) => chaos::run_once(&arguments),
         Command::Fuzz { target, time, input } => fuzz_targets::fuzz(target.as_deref(), time, input.as_deref()),
-        Command::Instructions { write } => instructions::run(write),
+        Command::Instructions { history: true, .. } => counts_history::tell().map(|table| print!("{table}")),
+        Command::Instructions { write, .. } => instructions::run(write),
         Command::Layout(arguments) => layout::run_once(&arguments),
         Command::PostalCodes => postal_codes::make(),
         Command::Profile(arguments) => profile::run(&arguments),

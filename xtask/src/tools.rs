@@ -1,12 +1,12 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
 //! MCP's conformance suite and the servers of its SDKs, an authorization server, what drives a browser, PostgreSQL, HAProxy, an OCI
-//! registry, Chromium, valgrind, promtool,
-//! and programs in Rust.
+//! registry, Chromium, libfaketime, valgrind, promtool, and programs in Rust.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
+use test_servers::clock::find_library;
 use test_servers::tools::{
     BROWSER_NODE_PROJECT, ENVIRONMENT, LINKING_NODE_PROJECT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS,
     REQUIREMENTS, WEBHOOK_NODE_PROJECT, browser_script, linking_provider, mcp_node, webhook_receiver,
@@ -59,6 +59,11 @@ const MMDEBSTRAP: &str = "mmdebstrap";
 /// Runs containers; also its package.
 const RUNC: &str = "runc";
 
+/// As [`POSTGRES_WISH`], for tests that set a gateway's clock.
+const CLOCK_WISH: &str = "INTENT_GATEWAY_TEST_CLOCK";
+/// Sets the clock of a process; Debian's package.
+const FAKETIME_PACKAGE: &str = "libfaketime";
+
 /// Where programs in Rust are installed, a folder a version, so that a run after the first finds them.
 const PROGRAMS: &str = "target/tools";
 
@@ -83,6 +88,7 @@ pub(crate) fn install() -> anyhow::Result<()> {
     install_optional(&PROXY)?;
     install_optional(&OCI_REGISTRY)?;
     install_optional(&BROWSER)?;
+    install_optional(&CLOCK)?;
     install_optional(&COPIER)
 }
 
@@ -161,6 +167,8 @@ const PROXY: Optional = Optional { what: "HAProxy", package: HAPROXY, wish: HAPR
 const OCI_REGISTRY: Optional =
     Optional { what: "an OCI registry", package: REGISTRY, wish: REGISTRY_WISH, is_there: has_registry };
 const BROWSER: Optional = Optional { what: "Chromium", package: CHROMIUM, wish: BROWSER_WISH, is_there: has_chromium };
+const CLOCK: Optional =
+    Optional { what: "libfaketime", package: FAKETIME_PACKAGE, wish: CLOCK_WISH, is_there: has_clock_library };
 const COUNTER: Optional = Optional { what: "valgrind", package: VALGRIND, wish: VALGRIND_WISH, is_there: has_valgrind };
 const RULE_CHECKER: Optional =
     Optional { what: "promtool", package: PROMTOOL_PACKAGE, wish: PROMTOOL_WISH, is_there: has_promtool };
@@ -318,6 +326,10 @@ fn install_package(package: &str) -> anyhow::Result<()> {
 pub(crate) fn has_postgres() -> bool {
     let versions = std::fs::read_dir(POSTGRES_FOLDER).into_iter().flatten().filter_map(Result::ok);
     exists("initdb") || versions.map(|version| version.path().join("bin/initdb")).any(|initdb| initdb.exists())
+}
+
+fn has_clock_library() -> bool {
+    find_library().is_some()
 }
 
 /// Whether HAProxy is found, on the path or where Debian puts it.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use test_servers::Server;
+use test_servers::clock::OwnClock;
 
 use crate::partners::{INTENT, Partner};
 
@@ -35,8 +36,8 @@ pub struct Gateway {
     program: Mutex<PathBuf>,
     /// What takes the program's place when it is rolled.
     next: Option<PathBuf>,
-    /// The library by which its clock can be set.
-    clock: Option<PathBuf>,
+    /// Its own, where clocks will be wrong.
+    clock: Option<OwnClock>,
     process: Mutex<Option<Process>>,
     /// The latest address.
     url: Mutex<String>,
@@ -55,6 +56,7 @@ pub struct Common<'a> {
     pub next: Option<&'a Path>,
     pub contract: &'a Path,
     pub partners: &'a [Partner],
+    /// The library by which clocks can be set, where they will be wrong.
     pub clock: Option<&'a Path>,
 }
 
@@ -92,11 +94,11 @@ impl Gateway {
             )?;
         }
         let program = Mutex::new(common.program.to_owned());
-        let (next, clock) = (common.next.map(Path::to_owned), common.clock.map(Path::to_owned));
+        let next = common.next.map(Path::to_owned);
+        let clock = common.clock.map(|library| OwnClock::make(library.to_owned(), &folder)).transpose()?;
         let (process, url) = (Mutex::new(None), Mutex::new(String::new()));
         let gateway = Self { number, folder, store, program, next, clock, process, url };
         std::fs::write(gateway.config(), text)?;
-        gateway.set_clock(0)?;
         Ok(gateway)
     }
 
@@ -118,10 +120,8 @@ impl Gateway {
         let mut command = Command::new("sh");
         command.args(["-c", IGNORE_SIZE_SIGNAL, "sh"]).arg(self.program()).arg("serve");
         command.arg("--config").arg(self.config());
-        if let Some(library) = &self.clock {
-            // Only what the time of day is changes; spans of time stay those of the machine.
-            command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", self.clock_file());
-            command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("FAKETIME_CACHE_DURATION", "1");
+        if let Some(clock) = &self.clock {
+            clock.give_to(&mut command);
         }
         let name = format!("gateway {}", self.number + 1);
         let server = Server::start(&name, &mut command, self.open_log()?)?;
@@ -209,16 +209,9 @@ impl Gateway {
     /// Sets its clock off by so many seconds.
     ///
     /// # Errors
-    /// Where the file that says so cannot be written.
+    /// Where it has no clock of its own, or that cannot be set.
     pub fn set_clock(&self, off_seconds: i64) -> anyhow::Result<()> {
-        // In one step, for it is read at any time.
-        let partial = self.folder.join("clock.partial");
-        std::fs::write(&partial, format!("{off_seconds:+}s\n"))?;
-        Ok(std::fs::rename(partial, self.clock_file())?)
-    }
-
-    fn clock_file(&self) -> PathBuf {
-        self.folder.join("clock")
+        Ok(self.clock.as_ref().context("the gateway has no clock of its own")?.set(off_seconds)?)
     }
 
     fn pid(&self) -> anyhow::Result<Pid> {

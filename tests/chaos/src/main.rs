@@ -12,8 +12,8 @@ use anyhow::{Context as _, ensure};
 use chaos::plan::Kind;
 use chaos::run::{Options, run};
 use chaos::verdict::Summary;
-use chaos::world::find_clock_library;
 use clap::Parser;
+use test_servers::clock::find_library;
 
 /// Threads of the bench: one that is kept by the disk must not keep the partners, which are in it.
 const WORKERS: usize = 4;
@@ -114,7 +114,7 @@ fn choose(only: &[Kind]) -> anyhow::Result<Vec<Kind>> {
     let mut kinds = if only.is_empty() { Kind::ALL.to_vec() } else { only.to_vec() };
     kinds.sort_unstable();
     kinds.dedup();
-    if find_clock_library().is_none() {
+    if find_library().is_none() {
         let before = kinds.len();
         kinds.retain(|kind| ![Kind::ClockBack, Kind::ClockAhead].contains(kind));
         if kinds.len() < before {

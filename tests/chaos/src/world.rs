@@ -1,10 +1,11 @@
 //! Everything that a run needs: a PostgreSQL with a proxy before it, partners, and three gateways.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use tempfile::TempDir;
+use test_servers::clock::find_library;
 use test_servers::postgres::Postgres;
 
 use crate::database::DatabaseProxy;
@@ -16,10 +17,6 @@ use crate::plan::{GATEWAYS, Kind, ON_SQLITE};
 const CONTRACT: &str = "target/contracts/auto-book-ac-service.wasm";
 /// Its samples, from the project's root.
 const SAMPLES: &str = "plugins/auto-book-ac-service/samples";
-/// Where Debian's package has libfaketime, a folder for each architecture.
-const LIBRARIES: &str = "/usr/lib";
-const CLOCK_LIBRARY: &str = "faketime/libfaketimeMT.so.1";
-
 /// What runs.
 pub struct World {
     pub gateways: Arc<Vec<Gateway>>,
@@ -31,13 +28,6 @@ pub struct World {
     pub postgres_url: String,
     /// It goes with the run, unless it is to be looked at.
     pub folder: TempDir,
-}
-
-/// The library by which clocks can be set, where it is installed.
-#[must_use]
-pub fn find_clock_library() -> Option<PathBuf> {
-    let folders = std::fs::read_dir(LIBRARIES).ok()?.flatten();
-    folders.map(|folder| folder.path().join(CLOCK_LIBRARY)).find(|path| path.exists())
 }
 
 impl World {
@@ -61,7 +51,7 @@ impl World {
         // On a real disk: /tmp may be memory.
         let folder = TempDir::with_prefix_in("chaos-", root.join("target")).context("a folder for the run")?;
         let sets_clocks = kinds.iter().any(|kind| [Kind::ClockBack, Kind::ClockAhead].contains(kind));
-        let clock = find_clock_library().filter(|_| sets_clocks);
+        let clock = find_library().filter(|_| sets_clocks);
         let contract = root.join(CONTRACT);
         let common = Common { program, next, contract: &contract, partners: &partners, clock: clock.as_deref() };
         let mut gateways = Vec::new();

@@ -2,6 +2,7 @@
 //! honestly, and what was acknowledged is there.
 #![expect(clippy::print_stderr, reason = "what was not tested is for whoever asks with --nocapture")]
 
+mod clock;
 mod disk;
 mod postgres;
 mod rolling;

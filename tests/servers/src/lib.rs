@@ -3,6 +3,7 @@
 //! Every server of this project, the gateway and the example partners alike, prints `listening on URL` once it can be
 //! called. What they do, only the modules below know.
 
+pub mod clock;
 pub mod haproxy;
 pub mod postgres;
 pub mod power_loss;
