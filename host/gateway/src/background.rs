@@ -1,50 +1,45 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
 //! live partners once a day, watches the clock, checks and anchors the audit log and the ledger, checks all of the store once a day,
-//! follows the catalogue of contracts and takes out those that keep failing, writes down what happens to partners' health, suspends whoever is struck out, and forgets codes that are over,
-//! and evidence and orders that are old; it thins receipts where somebody asks for that.
+//! follows the catalogue of contracts and takes out those that keep failing, writes down what happens to partners' health, suspends
+//! whoever is struck out, and forgets codes that are over, and evidence and orders that are old; it thins receipts where somebody asks
+//! for that.
 //!
 //! Of several gateways that share a store, one does each [duty](crate::fleet); the rest each does for itself
-//! (`docs/replicas.md` says which is which, and why).
+//! (`docs/replicas.md` says which is which, and why). Here is what there is to do, and how often; `tasks` is how it goes on.
+
+mod follow;
+mod forget;
+mod rounds;
+mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use intent_gateway_catalogue::Catalogue;
 use intent_gateway_compare::Shadow;
 use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::anchor::ChainName;
-use intent_gateway_domain::approval::forget_expired;
 use intent_gateway_domain::clock::Clock;
-use intent_gateway_domain::error::chain;
-use intent_gateway_domain::faults::KEPT_MAX_MS;
 use intent_gateway_domain::fleet::shared::SharedCounts;
 use intent_gateway_domain::fleet::{Duty, Fleet};
-use intent_gateway_domain::ports::{Evidence as _, Faults as _};
 use intent_gateway_domain::readiness::TaskBoard;
-use intent_gateway_domain::signing_keys::SigningKeys as _;
-use intent_gateway_domain::store::Store as _;
-use intent_gateway_domain::supervise::restart_on_panic;
-use intent_gateway_domain::web_session::forget_sessions;
 use intent_gateway_http::tls::ListenerTls;
 use intent_gateway_ledger::completion::keyring::KeyRing;
-use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
-use intent_gateway_onboarding::events::forget_events;
-use intent_gateway_onboarding::{
-    Accounts, DeliveredResults, GoLiveTests, LivePartners, LookedThrough, Probes, Services, StrikeDesk, StrikeWatch,
-    UnreportedOrders,
-};
+use intent_gateway_onboarding::{Services, StrikeWatch};
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::pace::Pace;
-use intent_gateway_routing::calling::{Caller, forget_attempts};
-use intent_gateway_routing::user_data::forget_orders;
+use intent_gateway_routing::calling::Caller;
 use intent_gateway_sandbox::{ContractFolder, Sandbox};
 use intent_gateway_store::SqlStore;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use self::follow::{Follower, follow};
+use self::forget::{Sweeper, forget, forget_shared, sweep};
+use self::rounds::{exchange_back_offs, look_after, probe, review_inflation, settle, tell_ends};
+use self::tasks::{DutyWork, Tasks};
 use crate::accesses;
 use crate::certificate;
 use crate::chains::{self, ChainGuard};
@@ -52,10 +47,10 @@ use crate::checks::{self, Runs, StoreGuard};
 use crate::clocks::{self, Clocks};
 use crate::contracts::{self, Sources};
 use crate::disk::{self, DiskWatch, Thinner};
-use crate::fleet::{Duties, Membership};
+use crate::fleet::Membership;
 use crate::health::{self, Changes, HealthJournal};
 use crate::messages;
-use crate::readiness::{ReadinessWatch, TaskRounds};
+use crate::readiness::ReadinessWatch;
 
 /// How often the store is asked for events that are due. The store is asked for one page, and most times finds nothing.
 const EVENTS_POLL: Duration = Duration::from_millis(500);
@@ -75,18 +70,10 @@ const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
 const UNREPORTED_POLL: Duration = Duration::from_secs(3_600);
 /// How often what partners deliver is compared with what they declare.
 const INFLATION_POLL: Duration = Duration::from_secs(3_600);
-/// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
-/// the store's, well within [`STALE_AFTER_MS`](intent_gateway_ledger::completion::keyring::STALE_AFTER_MS).
-const COMPARE_POLL: Duration = Duration::from_secs(2);
 /// How often it is looked whether the date of a connection has come; the store is asked only then.
 const ENDS_POLL: Duration = Duration::from_secs(2);
-/// How often gateways tell each other of partners that want to be left alone: twice this, and the store's time, is well within the second in
-/// which they must know.
-const BACK_OFF_POLL: Duration = Duration::from_millis(250);
 /// How often counts that gateways share are looked through for those that count no more.
 const SHARED_COUNTS_POLL: Duration = Duration::from_secs(30);
-/// How often the ends of calls are recorded that the store did not take.
-const SETTLE_POLL: Duration = Duration::from_millis(250);
 /// How long each task may go without a round that went well. Longer than a round takes where much is to be done.
 const SECONDS_DUE: Duration = Duration::from_secs(60);
 const ROUTING_DUE: Duration = Duration::from_secs(30);
@@ -365,361 +352,5 @@ impl Background {
     pub(crate) async fn stop(mut self) -> Option<Membership> {
         while self.tasks.join_next().await.is_some() {}
         Arc::into_inner(self.membership).map(Mutex::into_inner)
-    }
-}
-
-/// Work that one gateway does for all.
-struct DutyWork {
-    duty: Duty,
-    /// Time between two rounds.
-    every: Duration,
-    /// It is late when it has not gone well for longer than this, where it is done.
-    due: Duration,
-}
-
-/// Work that goes on until the gateway stops, each under the name that log, metrics and readiness know it by.
-struct Tasks {
-    set: JoinSet<()>,
-    stop: CancellationToken,
-    board: Arc<TaskBoard>,
-    clock: Arc<dyn Clock>,
-}
-
-impl Tasks {
-    /// Begins work that is cut off when it is told to stop. It is late when it has not gone well for longer than `due`.
-    fn spawn<F: Future<Output = ()> + Send + 'static>(
-        &mut self,
-        name: &'static str,
-        due: Duration,
-        mut begin: impl FnMut(TaskRounds) -> F + Send + 'static,
-    ) {
-        let (stop, rounds) = (self.stop.clone(), self.enter(name, Some(due)));
-        self.set.spawn(async move {
-            let ended = rounds.rounds.clone();
-            let work = restart_on_panic(name, wait, move || begin(rounds.clone()));
-            if stop.run_until_cancelled(work).await.is_some() {
-                ended.note_end();
-            }
-        });
-    }
-
-    /// Begins work that ends by itself when it is told to stop.
-    fn spawn_to_the_end<F: Future<Output = ()> + Send + 'static>(
-        &mut self,
-        name: &'static str,
-        due: Option<Duration>,
-        mut begin: impl FnMut(TaskRounds) -> F + Send + 'static,
-    ) {
-        let (stop, rounds) = (self.stop.clone(), self.enter(name, due));
-        self.set.spawn(async move {
-            let ended = rounds.rounds.clone();
-            restart_on_panic(name, wait, move || begin(rounds.clone())).await;
-            if !stop.is_cancelled() {
-                ended.note_end();
-            }
-        });
-    }
-
-    /// Work that one gateway does for all, in rounds.
-    fn spawn_duty<F: Future<Output = ()> + Send + 'static>(
-        &mut self,
-        name: &'static str,
-        duties: &Duties,
-        DutyWork { duty, every, due }: DutyWork,
-        round: impl FnMut(TaskRounds) -> F + Clone + Send + 'static,
-    ) {
-        let duties = duties.clone();
-        self.spawn(name, due, move |rounds| duties.clone().do_rounds(duty, every, rounds, round.clone()));
-    }
-
-    fn enter(&self, name: &'static str, due: Option<Duration>) -> TaskRounds {
-        let due_ms = due.map(|due| u64::try_from(due.as_millis()).unwrap_or(u64::MAX));
-        let rounds = self.board.enter(name, due_ms, self.clock.now());
-        TaskRounds { rounds, clock: self.clock.clone() }
-    }
-}
-
-fn wait(time: Duration) -> BoxFuture<'static, ()> {
-    Box::pin(tokio::time::sleep(time))
-}
-
-/// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
-/// stays so; the keys grow stale, and completion reports are refused until they can be compared again.
-async fn follow(follower: Follower, mut seen: u64, rounds: TaskRounds) {
-    loop {
-        let followed = follower.follow_once(&mut seen).await;
-        rounds.note_result(&followed);
-        if let Err(error) = followed {
-            tracing::error!(%error, "the store could not be read; who was routed last stays so");
-            tokio::time::sleep(STORE_PAUSE).await;
-        }
-    }
-}
-
-/// What follows the store.
-#[derive(Clone)]
-struct Follower {
-    store: Arc<SqlStore>,
-    keys: Arc<KeyRing>,
-    live: Arc<LivePartners>,
-    strikes: Arc<StrikeDesk>,
-    health: Arc<Health>,
-}
-
-impl Follower {
-    async fn follow_once(&self, seen: &mut u64) -> Result<(), String> {
-        let Self { store, keys, live, strikes, health } = self;
-        let now = match tokio::time::timeout(COMPARE_POLL, store.wait_for_change(*seen)).await {
-            Ok(now) => now,
-            Err(_elapsed) => {
-                let asked_at_ms = keys.elapsed_ms();
-                let now = store.changes().await.map_err(|error| chain(&error))?;
-                if now == *seen {
-                    keys.note_compared(asked_at_ms);
-                    // What a date in a record ends is no change of the record.
-                    if live.is_due() {
-                        live.refresh().await.map_err(|error| chain(&error))?;
-                    }
-                    return Ok(());
-                }
-                now
-            }
-        };
-        keys.refresh().await.map_err(|error| chain(&error))?;
-        let partners = live.refresh().await.map_err(|error| chain(&error))?;
-        strikes.settle(&**health).await.map_err(|error| chain(&error))?;
-        tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
-        *seen = now;
-        Ok(())
-    }
-}
-
-/// Tells what the dates of connections have ended, or end soon: the time after a failed test, what people have confirmed.
-async fn tell_ends(live: Arc<LivePartners>, tests: Arc<GoLiveTests>, rounds: TaskRounds) {
-    if !live.is_due() {
-        return rounds.note(true);
-    }
-    let (retests, confirmations) = (tests.tell_ended_retests().await, tests.tell_ending_confirmations().await);
-    rounds.note(retests.is_ok() && confirmations.is_ok());
-    if let Err(error) = retests {
-        tracing::error!(error = %chain(&error), "partners could not be told that the time after a failed test is over");
-    }
-    match confirmations {
-        Ok(0) => {}
-        Ok(told) => tracing::info!(told, "partners were told of confirmations that end"),
-        Err(error) => tracing::error!(error = %chain(&error), "partners could not be told of confirmations that end"),
-    }
-}
-
-async fn review_inflation(results: Arc<DeliveredResults>, rounds: TaskRounds) {
-    let reviewed = results.review_inflation().await;
-    rounds.note_result(&reviewed);
-    match reviewed {
-        Ok(0) => {}
-        Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
-        Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
-    }
-}
-
-async fn forget(
-    clock: Arc<dyn Clock>,
-    store: Arc<SqlStore>,
-    catalogue: Arc<Catalogue>,
-    keep: Keep,
-    rounds: TaskRounds,
-) {
-    let evidence = store.forget(clock.settled().minus_ms(keep.evidence_ms)).await;
-    let excess = store.forget_excess_findings(keep.findings_max).await;
-    let faults = store.forget_faults(clock.settled().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await;
-    let orders = forget_orders(&*store, clock.settled().minus_ms(keep.orders_ms)).await;
-    // What a receipt or an order was judged by stays as long as they do.
-    let keep_contracts_ms = keep.evidence_ms.max(keep.orders_ms);
-    let retired = catalogue.forget_retired(clock.settled().minus_ms(keep_contracts_ms)).await;
-    rounds.note(evidence.is_ok() && excess.is_ok() && faults.is_ok() && orders.is_ok() && retired.is_ok());
-    match retired {
-        Ok(0) => {}
-        Ok(forgotten) => tracing::info!(forgotten, "versions of contracts that nothing needs were forgotten"),
-        Err(error) => tracing::error!(error = %chain(&error), "retired versions of contracts could not be forgotten"),
-    }
-    match evidence {
-        Ok(0) => {}
-        Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
-        Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
-    }
-    match excess {
-        Ok(0) => {}
-        Ok(forgotten) => tracing::info!(forgotten, "the oldest findings were forgotten: there were too many"),
-        Err(error) => tracing::error!(error = %chain(&error), "findings beyond their number could not be forgotten"),
-    }
-    match faults {
-        Ok(0) => {}
-        Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
-        Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
-    }
-    match orders {
-        Ok(0) => {}
-        Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
-        Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
-    }
-}
-
-/// Forgets counts that count no more. Who is alone makes none; what is left of before goes with the [`sweep`].
-async fn forget_shared(fleet: Fleet, counts: Arc<dyn SharedCounts>, rounds: TaskRounds) {
-    if !fleet.shares_counts() {
-        rounds.note(true);
-        return;
-    }
-    let forgotten = counts.forget_ended().await;
-    rounds.note_result(&forgotten);
-    if let Err(error) = forgotten {
-        tracing::error!(error = %chain(&error), "counts that are over could not be forgotten");
-    }
-}
-
-/// Tells the other gateways of partners that have asked this one to slow down, and hears of theirs.
-async fn exchange_back_offs(sharing: SharedParts, clock: Arc<dyn Clock>, rounds: TaskRounds) {
-    let SharedParts { fleet, counts, pace } = sharing;
-    let mut is_failing = false;
-    loop {
-        tokio::time::sleep(BACK_OFF_POLL).await;
-        let Some(pace) = pace.as_ref().filter(|_| fleet.shares_counts()) else {
-            rounds.note(true);
-            continue;
-        };
-        let untold = pace.take_untold(clock.now());
-        if !untold.is_empty()
-            && let Err(error) = counts.tell_back_offs(&untold).await
-        {
-            pace.put_back_untold(untold);
-            rounds.note(false);
-            if !std::mem::replace(&mut is_failing, true) {
-                tracing::warn!(error = %chain(&error), "the other gateways are not told which partners want to be left alone");
-            }
-            continue;
-        }
-        let heard = counts.back_offs().await;
-        rounds.note_result(&heard);
-        match heard {
-            Ok(heard) => {
-                let now = clock.now();
-                heard.iter().for_each(|back_off| pace.hear_back_off(back_off, now));
-                is_failing = false;
-            }
-            Err(error) => {
-                if !std::mem::replace(&mut is_failing, true) {
-                    tracing::warn!(error = %chain(&error), "it is not known which partners have asked other gateways to slow down");
-                }
-            }
-        }
-    }
-}
-
-async fn probe(probes: Arc<Probes>, rounds: TaskRounds) {
-    let probed = probes.run_due().await;
-    rounds.note_result(&probed);
-    match probed {
-        Ok(0) => {}
-        Ok(probed) => tracing::info!(probed, "live partners were probed"),
-        Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
-    }
-}
-
-async fn look_after(unreported: Arc<UnreportedOrders>, rounds: TaskRounds) {
-    let looked = unreported.look_through().await;
-    rounds.note_result(&looked);
-    match looked {
-        Ok(LookedThrough { noted: 0, found: 0 }) => {}
-        Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
-        Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
-    }
-}
-
-/// What forgets what is over.
-#[derive(Clone)]
-struct Sweeper {
-    accounts: Arc<Accounts>,
-    store: Arc<SqlStore>,
-    clock: Arc<dyn Clock>,
-    linking: Linking,
-    counts: Arc<dyn SharedCounts>,
-    catalogue: Arc<Catalogue>,
-}
-
-async fn sweep(sweeper: Sweeper, rounds: TaskRounds) {
-    let Sweeper { accounts, store, clock, linking, counts, catalogue } = sweeper;
-    let swept = [
-        ("codes that are over", told(accounts.forget_codes().await)),
-        ("writes whose keys are free again", told(forget_attempts(&*store, clock.settled()).await)),
-        ("test reports whose time is over", told(forget_test_reports(&*store, clock.settled()).await)),
-        ("what waited too long for a second person", told(forget_expired(&*store, clock.settled()).await)),
-        ("sessions of pages that are over", told(forget_sessions(&*store, clock.settled()).await)),
-        ("what partners were told long ago", told(forget_events(&*store, clock.settled()).await)),
-        ("links that nobody has ended", told(linking.forget_pending().await)),
-        ("counts that are over", told(counts.forget_ended().await)),
-        ("contracts of gateways that have gone", told(catalogue.forget_dead().await)),
-        ("what was seen of rollouts that are over", told(catalogue.forget_evidence().await)),
-    ];
-    rounds.note(swept.iter().all(|(_, failed)| failed.is_none()));
-    for (what, failed) in swept {
-        if let Some(error) = failed {
-            tracing::error!(error, what, "what is over could not be forgotten");
-        }
-    }
-}
-
-/// How something failed, with its causes.
-fn told<T, E: std::error::Error>(outcome: Result<T, E>) -> Option<String> {
-    outcome.err().map(|error| chain(&error))
-}
-
-/// Records ends of calls that the store did not take, and forgets rankings that were held for their time.
-async fn settle(caller: Arc<Caller>, rounds: TaskRounds) {
-    loop {
-        tokio::time::sleep(SETTLE_POLL).await;
-        caller.settle_waiting().await;
-        caller.shown_rankings.forget_old(caller.clock.now());
-        rounds.note(caller.unsettled.is_empty());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use super::*;
-    use intent_gateway_domain::clock::SystemClock;
-    use intent_gateway_domain::readiness::TroubleCode;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_task_that_panics_goes_on_and_ends_when_told_to() {
-        let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
-        let board = Arc::new(TaskBoard::default());
-        let mut tasks =
-            Tasks { set: JoinSet::new(), stop: stop.clone(), board: board.clone(), clock: Arc::new(SystemClock) };
-        let (count, ends) = (begun.clone(), stop.clone());
-        tasks.spawn("test", HOURLY_DUE, move |rounds| {
-            let (number, ends) = (count.fetch_add(1, Ordering::Relaxed), ends.clone());
-            async move {
-                assert!(number >= 2, "try {number}");
-                rounds.note(true);
-                ends.cancel();
-                std::future::pending().await
-            }
-        });
-        while tasks.set.join_next().await.is_some() {}
-        assert_eq!(begun.load(Ordering::Relaxed), 3);
-        assert!(board.troubles(SystemClock.now()).is_empty(), "it was told to stop");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_task_that_ends_by_itself_is_missed() {
-        let (stop, board) = (CancellationToken::new(), Arc::new(TaskBoard::default()));
-        let mut tasks = Tasks { set: JoinSet::new(), stop, board: board.clone(), clock: Arc::new(SystemClock) };
-        tasks.spawn("test", HOURLY_DUE, |_| std::future::ready(()));
-        tasks.spawn_to_the_end("another", None, |_| std::future::ready(()));
-        while tasks.set.join_next().await.is_some() {}
-        let troubles = board.troubles(SystemClock.now());
-        let codes: Vec<_> = troubles.iter().map(|trouble| trouble.code).collect();
-        assert_eq!(codes, [TroubleCode::TaskStopped; 2]);
     }
 }
