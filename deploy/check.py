@@ -4,7 +4,7 @@
     python3 deploy/check.py            # everything that needs no other program, and promtool where it is installed
     python3 deploy/check.py --strict   # a missing promtool is a failure
 
-Names and labels of metrics are read from host/domain/src/telemetry.rs. Needs Python 3.11 or later, and nothing else.
+Names and labels of metrics are read from host/domain/src/telemetry. Needs Python 3.11 or later, and nothing else.
 """
 
 import os

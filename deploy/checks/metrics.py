@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-TELEMETRY = ["host/domain/src/telemetry.rs", "host/domain/src/telemetry/watch.rs"]
+FOLDER = "host/domain/src/telemetry"
+TELEMETRY = [f"{FOLDER}/{file}.rs" for file in ["series", "http", "watch"]]
 PAGE = "docs/observability.md"
 # Of every process, named on the page and set by the library.
 PROCESS = "process_"
