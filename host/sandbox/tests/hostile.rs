@@ -11,8 +11,9 @@ use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use support::{context, hostile, payloads};
 
+/// With a deadline that no machine is too busy for: the tests of the deadline have their own.
 fn config() -> SandboxConfig {
-    SandboxConfig { max_concurrent_instances: 8, ..SandboxConfig::default() }
+    SandboxConfig { max_concurrent_instances: 8, deadline_ms: 10_000, ..SandboxConfig::default() }
 }
 
 async fn contract(config: &SandboxConfig) -> LoadedContract {
