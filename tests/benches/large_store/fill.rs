@@ -17,8 +17,8 @@ pub(crate) enum Place<'a> {
     Postgres(&'a str),
 }
 
-/// Whether an order is no copy.
-pub(crate) fn is_no_copy(order: &str) -> bool {
+/// Whether an order was booked by a user, and not copied from another.
+pub(crate) fn is_original(order: &str) -> bool {
     !order.starts_with(PREFIX)
 }
 

@@ -28,7 +28,7 @@ use chaos::stores;
 use chaos::world::World;
 use clap::{Parser, ValueEnum};
 
-use crate::fill::{Place, fill, is_no_copy};
+use crate::fill::{Place, fill, is_original};
 
 /// How long there is traffic before anything else happens, and between two things.
 const CALM: Duration = Duration::from_secs(15);
@@ -106,12 +106,12 @@ async fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     });
     tokio::time::sleep(CALM).await;
     let calm = (0, load.now_ms());
-    let (before, by_earlier) = (load.acknowledged(), world.folder.path().join("by-earlier.jsonl"));
+    let (before, by_earlier) = (load.count_acknowledged(), world.folder.path().join("by-earlier.jsonl"));
     let backed_up = run.back_up("the earlier program", &load, &by_earlier).await?;
     tokio::time::sleep(CALM).await;
     let upgraded = run.upgrade(&load).await?;
     tokio::time::sleep(CALM).await;
-    let (after, by_today) = (load.acknowledged(), world.folder.path().join("by-today.jsonl"));
+    let (after, by_today) = (load.count_acknowledged(), world.folder.path().join("by-today.jsonl"));
     let again = run.back_up("today's", &load, &by_today).await?;
     tokio::time::sleep(CALM).await;
     load.end();
@@ -264,7 +264,7 @@ impl Run<'_> {
         known: &Known,
         (bookings, reports): (usize, usize),
     ) -> anyhow::Result<bool> {
-        let kept = stores::read(store, is_no_copy).await?;
+        let kept = stores::read(store, is_original).await?;
         ensure!(!kept.orders.is_empty(), "the store has no orders");
         let known = Known {
             bookings: known.bookings[..bookings].to_vec(),

@@ -98,7 +98,7 @@ impl Load {
 
     /// How many bookings and reports were acknowledged so far.
     #[must_use]
-    pub fn acknowledged(&self) -> (usize, usize) {
+    pub fn count_acknowledged(&self) -> (usize, usize) {
         let known = self.known();
         (known.bookings.len(), known.reports.len())
     }
