@@ -230,12 +230,11 @@ impl Server {
         while let Some(accepted) = begun.run_until_cancelled(accept(&listener, &open)).await {
             spawn(accepted);
         }
-        // Those that wait in the kernel's queue are connected, as far as their clients know. Closing would reset them.
-        while let Some(accepted) = accept(&listener, &open).now_or_never() {
-            spawn(accepted);
+        for (stream, peer) in close(listener) {
+            if let Some(place) = open.enter(client::network_of(peer.ip())).now_or_never() {
+                spawn((stream, peer, place));
+            }
         }
-        // Whoever connects from now on is refused by the kernel.
-        drop(listener);
         connections.close();
         if tokio::time::timeout(config.drain_timeout, connections.wait()).await.is_ok() {
             return Drained::Clean;
@@ -292,6 +291,30 @@ async fn accept(listener: &TcpListener, open: &Arc<Connections>) -> (TcpStream, 
             }
         }
     }
+}
+
+/// Closes the listener; the connections that wait in the kernel's queue. Their clients are connected, as far as they know, and closing
+/// alone would reset them. Whoever connects later is refused by the kernel.
+fn close(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    let mut waiting = Vec::new();
+    // The runtime knows of those that it has been told of, and gives out so many at once: only the kernel knows all.
+    let taken = listener.into_std().and_then(|listener| {
+        loop {
+            match listener.accept() {
+                Ok((stream, peer)) => {
+                    stream.set_nonblocking(true)?;
+                    waiting.push((TcpStream::from_std(stream)?, peer));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if is_of_the_peer(&error) || error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    });
+    if let Err(error) = taken {
+        tracing::error!(%error, "connections that waited for the listener were reset");
+    }
+    waiting
 }
 
 fn is_of_the_peer(error: &io::Error) -> bool {

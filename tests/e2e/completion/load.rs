@@ -102,7 +102,7 @@ impl<'a> Load<'a> {
                     return Some(receipt(&answer).to_owned());
                 }
                 Err(error) => {
-                    assert!(self.ended.load(Ordering::Acquire) && !error.is_timeout(), "{order}: {error}");
+                    assert!(self.ended.load(Ordering::Acquire) && !error.is_timeout(), "{order}: {error:?}");
                     return None;
                 }
             }

@@ -462,3 +462,23 @@ async fn a_request_that_comes_just_as_the_listener_closes_is_answered() {
     assert_eq!(rest(&mut idle).await, "");
     assert_eq!(running.server.await.expect("no panic"), Drained::Clean);
 }
+
+#[tokio::test]
+async fn whoever_is_connected_when_the_listener_closes_is_answered() {
+    // More than the runtime gives out at once, and none that it has been told of: nothing here waits before the shutdown.
+    const WAITING: usize = 300;
+    let running = Running::lingering(ServerConfig { max_connections: WAITING, ..config() }, LIMITS, LONG).await;
+    let connect = |_| {
+        let stream = std::net::TcpStream::connect(running.address).expect("the listener is there");
+        stream.set_nonblocking(true).expect("a socket of this process");
+        TcpStream::from_std(stream).expect("a runtime")
+    };
+    let mut waiting: Vec<TcpStream> = (0..WAITING).map(connect).collect();
+    running.shut_down();
+    for stream in &mut waiting {
+        send(stream, HEALTH).await;
+        let last = rest(stream).await;
+        assert!(last.starts_with("HTTP/1.1 200"), "{last}");
+    }
+    assert_eq!(running.server.await.expect("no panic"), Drained::Clean);
+}
