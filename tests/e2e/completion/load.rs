@@ -101,8 +101,10 @@ impl<'a> Load<'a> {
                     }
                     return Some(receipt(&answer).to_owned());
                 }
+                // A timeout too: now and then, once in some 150 ends of a gateway, the client's pool waits for a connection that was closed,
+                // and has no socket left. Whether the gateway has ended is asked of the process.
                 Err(error) => {
-                    assert!(self.ended.load(Ordering::Acquire) && !error.is_timeout(), "{order}: {error:?}");
+                    assert!(self.ended.load(Ordering::Acquire), "{order}: {error:?}");
                     return None;
                 }
             }
