@@ -234,11 +234,14 @@ pub(crate) struct Use {
     streams: usize,
     pub(crate) last: Instant,
     pub(crate) asked_before: bool,
+    /// When the first byte came of a request that is not there yet. Over HTTP/2, bytes come beside requests too.
+    pub(crate) head_since: Option<Instant>,
 }
 
 impl Activity {
     fn new(idle: Arc<Notify>) -> Self {
-        Self { of: Mutex::new(Use { under_way: 0, streams: 0, last: Instant::now(), asked_before: false }), idle }
+        let unused = Use { under_way: 0, streams: 0, last: Instant::now(), asked_before: false, head_since: None };
+        Self { of: Mutex::new(unused), idle }
     }
 
     /// Counts a request until the guard is dropped.
@@ -246,8 +249,18 @@ impl Activity {
         self.update(|usage| {
             usage.under_way += 1;
             usage.asked_before = true;
+            usage.head_since = None;
         });
         ActiveRequest(self.clone())
+    }
+
+    /// Bytes have come. Those of a body come while its request is under way.
+    pub(crate) fn receive(&self) {
+        self.update(|usage| {
+            if usage.under_way == 0 && usage.head_since.is_none() {
+                usage.head_since = Some(Instant::now());
+            }
+        });
     }
 
     /// How it is used now.

@@ -22,6 +22,7 @@ pub mod inside;
 mod linking;
 mod metrics;
 mod naming;
+mod noted_bytes;
 mod openapi;
 mod ops;
 mod orchestrator;

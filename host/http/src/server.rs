@@ -41,6 +41,7 @@ use crate::connections::{Answering, Connections, Place, Use};
 use crate::drain::DrainedBody;
 use crate::error::{Code, Refusal};
 use crate::linking;
+use crate::noted_bytes::NotedBytes;
 use crate::request_id::{self, RequestId};
 use crate::tls::{ListenerTls, Uncertified};
 
@@ -67,7 +68,7 @@ pub struct ServerConfig {
     pub max_connections: usize,
     /// Bytes of a request's line and headers. hyper itself allows 100 headers.
     pub max_header_bytes: usize,
-    /// A request's head must arrive within this time after the connection, or after the answer before it.
+    /// The first request's head must arrive within this time after the connection, a later one's within this time after its first byte.
     pub header_read_timeout: Duration,
     /// A connection on which no request is under way is closed after this time, also when its last answer is not read.
     pub idle_timeout: Duration,
@@ -264,7 +265,8 @@ fn builder(config: &ServerConfig) -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(config.header_read_timeout)
+        // It would end connections that are only idle.
+        .header_read_timeout(None)
         .max_buf_size(max_header_bytes)
         .http2()
         .timer(TokioTimer::new())
@@ -369,7 +371,8 @@ async fn serve_stream(
         true => (RESERVED_IDLE_TIMEOUT, RESERVED_IDLE_TIMEOUT.min(shared.config.header_read_timeout)),
         false => (shared.config.idle_timeout, shared.config.header_read_timeout),
     };
-    let mut connection = pin!(shared.builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection =
+        pin!(shared.builder.serve_connection(TokioIo::new(NotedBytes::new(stream, activity.clone())), service));
     let attend = |is_finishing| shared.attend(&place, &speaks_http_2, (idle_timeout, head_timeout), is_finishing);
     // A set of one polls it when it was woken itself: what it waits for is shared by all connections, and would be asked at every
     // read and write of this one otherwise.
@@ -451,7 +454,11 @@ impl ServerState {
                     return if place.activity.idle_since().is_some() { End::Now } else { End::AfterAnswers };
                 }
                 () = look.as_mut() => {
-                    let closes_at = closes_at(place.activity.usage(), idle_timeout, head_timeout);
+                    let mut usage = place.activity.usage();
+                    if speaks_http_2.is_cancelled() {
+                        usage.head_since = None;
+                    }
+                    let closes_at = closes_at(usage, idle_timeout, head_timeout);
                     let now = Instant::now();
                     if closes_at <= now {
                         tracing::debug!("an idle connection was closed");
@@ -482,12 +489,12 @@ impl ServerState {
     }
 }
 
-/// When a connection is to be closed if nothing more is asked. hyper bounds the time of an HTTP/1.1 head; this covers what it
-/// leaves open: a client that never gets as far as choosing a version, an idle HTTP/2 connection, an answer that nobody reads.
+/// When a connection is to be closed if nothing more is asked: its head does not come, it is idle, or nobody reads its answer.
 fn closes_at(usage: Use, idle_timeout: Duration, head_timeout: Duration) -> Instant {
     match usage {
-        Use { under_way: 0, asked_before: true, last, .. } => last + idle_timeout,
         Use { under_way: 0, asked_before: false, last, .. } => last + head_timeout,
+        Use { under_way: 0, head_since: Some(since), .. } => since + head_timeout,
+        Use { under_way: 0, last, .. } => last + idle_timeout,
         Use { .. } => Instant::now() + idle_timeout,
     }
 }

@@ -18,6 +18,9 @@ use crate::measures::{Answer, Kind, Measured, Step};
 const CONNECTIONS_MAX: usize = 3_500;
 /// Who is not answered within this time is not answered.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// A connection that was unused for so long is not used again, as proxies have it: less than `server.idle_timeout_ms`, so that no request
+/// goes to a connection that the gateway is closing.
+const UNUSED_MAX: Duration = Duration::from_secs(30);
 /// How often each probe is sent.
 const PROBE_INTERVAL: Duration = Duration::from_millis(50);
 /// What is read at once, bytes.
@@ -56,7 +59,7 @@ pub(crate) struct Generator {
     address: String,
     errands: Rc<Errands>,
     probes: Vec<Call>,
-    free: Rc<RefCell<Vec<TcpStream>>>,
+    free: Rc<RefCell<Vec<Free>>>,
     open: Rc<Cell<usize>>,
     random: u64,
     /// Users so far.
@@ -195,20 +198,28 @@ struct User {
     due: Instant,
 }
 
+/// A connection, and since when nothing is asked on it.
+struct Free {
+    stream: TcpStream,
+    since: Instant,
+}
+
 /// Connections that are free, the last one used first.
 struct Connections {
     address: String,
-    free: Rc<RefCell<Vec<TcpStream>>>,
+    free: Rc<RefCell<Vec<Free>>>,
     open: Rc<Cell<usize>>,
 }
 
 impl Connections {
-    /// The one that was used last, if it is still open: the gateway closes what is unused for long.
+    /// The one that was used last, if it can be used.
     fn take_free(&self) -> Option<TcpStream> {
         loop {
-            let stream = self.free.borrow_mut().pop()?;
+            let Free { stream, since } = self.free.borrow_mut().pop()?;
             match stream.try_read(&mut [0]) {
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Some(stream),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock && since.elapsed() < UNUSED_MAX => {
+                    return Some(stream);
+                }
                 _ => self.open.set(self.open.get() - 1),
             }
         }
@@ -232,7 +243,7 @@ impl Connections {
         match tokio::time::timeout(ANSWER_TIMEOUT, exchange(&mut stream, call)).await {
             Ok(Ok((answer, is_kept))) => {
                 if is_kept {
-                    self.free.borrow_mut().push(stream);
+                    self.free.borrow_mut().push(Free { stream, since: Instant::now() });
                 } else {
                     self.open.set(self.open.get() - 1);
                 }

@@ -157,6 +157,25 @@ async fn a_head_that_does_not_come_costs_the_connection() {
         send(&mut stream, start).await;
         assert_eq!(rest(&mut stream).await, "", "after {start:?}");
     }
+    let mut asked_before = running.connect().await;
+    send(&mut asked_before, HEALTH).await;
+    answer(&mut asked_before).await;
+    send(&mut asked_before, "GET /health HTTP/1.1\r\nhost: he").await;
+    assert_eq!(rest(&mut asked_before).await, "");
+}
+
+#[tokio::test]
+async fn an_idle_connection_outlives_the_time_of_a_head() {
+    let running = Running::start(ServerConfig { header_read_timeout: SHORT, ..config() }).await;
+    let mut idle = running.connect().await;
+    send(&mut idle, HEALTH).await;
+    answer(&mut idle).await;
+    // Two others live through that time one after the other meanwhile.
+    for _ in 0..2 {
+        assert_eq!(rest(&mut running.connect().await).await, "");
+    }
+    send(&mut idle, HEALTH).await;
+    assert!(answer(&mut idle).await.starts_with("HTTP/1.1 200"));
 }
 
 #[tokio::test]
