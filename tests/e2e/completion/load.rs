@@ -101,8 +101,8 @@ impl<'a> Load<'a> {
                     }
                     return Some(receipt(&answer).to_owned());
                 }
-                // A timeout too: now and then, once in some 150 ends of a gateway, the client's pool waits for a connection that was closed,
-                // and has no socket left. Whether the gateway has ended is asked of the process.
+                // A timeout too: once in some 400 stops the client waits on though the gateway has ended and no socket is left. Whether the
+                // gateway has ended is asked of its process.
                 Err(error) => {
                     assert!(self.ended.load(Ordering::Acquire), "{order}: {error:?}");
                     return None;
