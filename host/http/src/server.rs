@@ -231,7 +231,7 @@ impl Server {
         while let Some(accepted) = begun.run_until_cancelled(accept(&listener, &open)).await {
             spawn(accepted);
         }
-        for (stream, peer) in close(listener) {
+        for (stream, peer) in close_listener(listener) {
             if let Some(place) = open.enter(client::network_of(peer.ip())).now_or_never() {
                 spawn((stream, peer, place));
             }
@@ -297,7 +297,7 @@ async fn accept(listener: &TcpListener, open: &Arc<Connections>) -> (TcpStream, 
 
 /// Closes the listener; the connections that wait in the kernel's queue. Their clients are connected, as far as they know, and closing
 /// alone would reset them. Whoever connects later is refused by the kernel.
-fn close(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+fn close_listener(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     let mut waiting = Vec::new();
     // The runtime knows of those that it has been told of, and gives out so many at once: only the kernel knows all.
     let taken = listener.into_std().and_then(|listener| {
