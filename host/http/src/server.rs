@@ -264,7 +264,6 @@ fn builder(config: &ServerConfig) -> auto::Builder<TokioExecutor> {
     let max_header_bytes = config.max_header_bytes.max(HEADER_MIN_BYTES);
     builder
         .http1()
-        .timer(TokioTimer::new())
         // It would end connections that are only idle.
         .header_read_timeout(None)
         .max_buf_size(max_header_bytes)
