@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use test_servers::soak;
 
-use crate::harness::{Gateway, GatewayOptions, eventually};
+use crate::harness::{Gateway, GatewayOptions, eventually, eventually_beside};
 use crate::hostile_guests::hostile;
 use crate::rollouts::{load_beside, promote, rollout_of};
 use crate::scripted::{Behaviour, Scripted};
@@ -47,7 +47,7 @@ async fn take_back(gateway: &Gateway, number: usize, (mode, measure): (&str, &st
     };
     // It begins a moment after it was ordered.
     let mut begun = 0;
-    let before = eventually("nothing is compared", gateway, async || {
+    let before = eventually_beside("nothing is compared", gateway, async || {
         begun += 1;
         search(begun).await;
         count_compared(&rollout_of(gateway, INTENT).await).filter(|compared| *compared > 0)
@@ -72,7 +72,7 @@ async fn take_back(gateway: &Gateway, number: usize, (mode, measure): (&str, &st
             search(begun + searches).await;
         }
         // A comparison that has not been made yet, or is not in the store yet, must not cost searches.
-        eventually("a search is not compared", gateway, async || {
+        eventually_beside("a search is not compared", gateway, async || {
             count_compared(&rollout_of(gateway, INTENT).await)
                 .filter(|compared| *compared >= before.saturating_add(searches as u64))
         })

@@ -18,6 +18,10 @@ use crate::onboarding::MASTER_KEY;
 
 /// How long a change may take to be seen.
 const SOON: Duration = Duration::from_secs(30);
+/// How long work may take that gives way to all other work of the machine, other tests among it.
+const WITH_WHAT_IS_LEFT: Duration = Duration::from_secs(600);
+/// A client closes connections that were unused for so long, so that they do not count as something that a gateway keeps.
+const CLIENT_IDLE_MAX: Duration = Duration::from_secs(5);
 /// How long an answer may take, longer than any deadline that a gateway of the tests keeps.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 /// How often is looked whether it has come.
@@ -469,12 +473,27 @@ impl Gateway {
 
 /// A client of a gateway or of a partner. One that never answers fails the test, and does not hold it for ever.
 pub(crate) fn client() -> reqwest::Client {
-    reqwest::Client::builder().timeout(ANSWER_MAX).build().expect("a client")
+    let client = reqwest::Client::builder().timeout(ANSWER_MAX).pool_idle_timeout(CLIENT_IDLE_MAX);
+    client.build().expect("a client")
 }
 
 /// Looks again and again until there is what is looked for; `missing` says what is not there in time.
-pub(crate) async fn eventually<T>(missing: &str, gateway: &Gateway, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + SOON;
+pub(crate) async fn eventually<T>(missing: &str, gateway: &Gateway, look: impl AsyncFnMut() -> Option<T>) -> T {
+    look_until(SOON, missing, gateway, look).await
+}
+
+/// The same for what is done beside serving, with the lowest priority: a busy machine comes to it late.
+pub(crate) async fn eventually_beside<T>(missing: &str, gateway: &Gateway, look: impl AsyncFnMut() -> Option<T>) -> T {
+    look_until(WITH_WHAT_IS_LEFT, missing, gateway, look).await
+}
+
+async fn look_until<T>(
+    time: Duration,
+    missing: &str,
+    gateway: &Gateway,
+    mut look: impl AsyncFnMut() -> Option<T>,
+) -> T {
+    let deadline = Instant::now() + time;
     loop {
         if let Some(found) = look().await {
             return found;

@@ -10,7 +10,7 @@ use test_servers::soak;
 
 use crate::catalogue::{component, gateway, serves};
 use crate::fleet::{FlipTimes, all_know, metrics, postgres, sqlite};
-use crate::harness::{Gateway, ac_contract, eventually, request, safety_first_contract};
+use crate::harness::{Gateway, ac_contract, eventually, eventually_beside, request, safety_first_contract};
 use crate::scripted::Scripted;
 use crate::search::honest_slots;
 
@@ -49,7 +49,7 @@ async fn version_for(gateway: &Gateway, user: usize) -> String {
 /// Searches until something holds of the rollouts, which are told.
 async fn search_until(gateways: &[Gateway; 2], what: &str, mut holds: impl FnMut(&Value) -> bool) -> Value {
     let mut searches = 0;
-    eventually(what, &gateways[0], async || {
+    eventually_beside(what, &gateways[0], async || {
         for user in 0..USERS {
             version_for(&gateways[(searches + user) % 2], user).await;
         }
