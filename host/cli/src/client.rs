@@ -5,7 +5,6 @@
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::{Method, Uri};
@@ -16,7 +15,9 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::secret::Secret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::TlsConfig;
+
+use crate::access::tls::{TlsFileError, TlsFiles};
 
 /// Wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -49,14 +50,9 @@ pub(crate) enum GatewayError {
     /// The address is not a gateway's.
     #[error("`{0}` is no address of a gateway; expected http://host:port or https://host")]
     Address(String),
-    /// The file of authorities cannot be used.
-    #[error("the authorities in {} cannot be used: {problem}", .path.display())]
-    Authorities {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// A file for TLS cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsFileError),
     /// Nobody answered, or not to the end.
     #[error("no answer from {url}")]
     NoAnswer {
@@ -130,24 +126,16 @@ impl fmt::Display for GatewayRefusal {
 }
 
 impl Gateway {
-    /// A gateway at an address, with nobody's token. Over TLS, one of the authorities in the file must vouch for it, or one of the
-    /// web's where no file is given.
-    pub(crate) fn at(address: &str, authorities: Option<&Path>) -> Result<Self, GatewayError> {
-        let tls = TlsConfig::builder();
-        Self::over(
-            address,
-            match authorities {
-                Some(path) => tls.root_certs(read_authorities(path)?).build(),
-                None => tls.build(),
-            },
-        )
+    /// A gateway at an address, with nobody's token. Over TLS, the files say who must vouch for it, and what it is shown.
+    pub(crate) fn at(address: &str, tls: &TlsFiles) -> Result<Self, GatewayError> {
+        Self::over(address, tls.read()?)
     }
 
     /// The same for what anybody may ask and is told: on this machine itself, whatever name the certificate is for.
-    pub(crate) fn at_for_health(address: &str, authorities: Option<&Path>) -> Result<Self, GatewayError> {
+    pub(crate) fn at_for_health(address: &str, tls: &TlsFiles) -> Result<Self, GatewayError> {
         match address.parse::<Uri>() {
             Ok(uri) if is_here(&uri) => Self::over(address, TlsConfig::builder().disable_verification(true).build()),
-            _ => Self::at(address, authorities),
+            _ => Self::at(address, tls),
         }
     }
 
@@ -364,7 +352,6 @@ impl Gateway {
     }
 }
 
-/// Whatever stands between may answer in its own shape.
 /// Whether an address is this machine's own.
 fn is_here(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
@@ -372,21 +359,7 @@ fn is_here(uri: &Uri) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn read_authorities(path: &Path) -> Result<RootCerts, GatewayError> {
-    let unusable = |problem: String| GatewayError::Authorities { path: path.to_owned(), problem };
-    let text = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-    let mut authorities = Vec::new();
-    for item in parse_pem(&text) {
-        if let PemItem::Certificate(certificate) = item.map_err(|error| unusable(error.to_string()))? {
-            authorities.push(certificate);
-        }
-    }
-    if authorities.is_empty() {
-        return Err(unusable("it has no certificate in PEM".to_owned()));
-    }
-    Ok(RootCerts::new_with_certs(&authorities))
-}
-
+/// Whatever stands between may answer in its own shape.
 fn read_refusal(status: http::StatusCode, text: &str) -> GatewayRefusal {
     match serde_json::from_str(text) {
         Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations, link_url: _, link_code: _ } }) => {
@@ -411,10 +384,10 @@ mod tests {
     #[test]
     fn only_an_address_of_the_web_is_one() {
         for address in ["http://127.0.0.1:8080", "https://gateway.example/", "http://[::1]:1/base"] {
-            assert!(Gateway::at(address, None).is_ok(), "{address}");
+            assert!(Gateway::at(address, &TlsFiles::default()).is_ok(), "{address}");
         }
         for address in ["", "gateway.example", "ftp://gateway.example", "https://", "https://gateway.example/?a=b"] {
-            assert!(matches!(Gateway::at(address, None), Err(GatewayError::Address(_))), "{address}");
+            assert!(matches!(Gateway::at(address, &TlsFiles::default()), Err(GatewayError::Address(_))), "{address}");
         }
     }
 
@@ -428,7 +401,11 @@ mod tests {
             ("http://[::1]:8080", false),
             ("http://localhost:8080", false),
         ] {
-            assert_eq!(Gateway::at(address, None).expect(address).is_in_the_clear(), clear, "{address}");
+            assert_eq!(
+                Gateway::at(address, &TlsFiles::default()).expect(address).is_in_the_clear(),
+                clear,
+                "{address}"
+            );
         }
     }
 

@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use intent_gateway_api::gateways::GatewayList;
 use intent_gateway_api::operations::{Liveness, Readiness, ReadyTrouble};
 
-use crate::access::{environment_address, environment_authorities};
+use crate::access::tls::TlsFiles;
+use crate::access::{environment_address, environment_tls};
 use crate::ask::{AskArgs, tell};
 use crate::client::Gateway;
 use crate::outcome::{CommandError, Verdict, exit_code, usage};
@@ -61,8 +62,8 @@ pub(crate) fn run(command: &GatewayCommand) -> ExitCode {
 
 fn ask_health(HealthArgs { gateway, ca, live, json }: &HealthArgs) -> Result<Verdict, CommandError> {
     let address = gateway.clone().or_else(environment_address).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
-    let ca = ca.clone().or_else(environment_authorities);
-    let gateway = Gateway::at_for_health(&address, ca.as_deref()).map_err(usage)?;
+    let tls = TlsFiles { authorities: ca.clone(), client: None }.or(environment_tls()?);
+    let gateway = Gateway::at_for_health(&address, &tls).map_err(usage)?;
     if *live {
         tell(gateway.get("/live"), *json, |Liveness { status }: &Liveness| harmless(status))?;
     } else {

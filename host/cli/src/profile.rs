@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::access::profiles::{Profile, Profiles};
+use crate::access::tls::TlsFiles;
 use crate::access::{Credential, own_profiles};
 use crate::outcome::{CommandError, Verdict, exit_code, print_json, usage};
 use crate::print;
@@ -56,6 +57,8 @@ struct ShownProfile {
     gateway: String,
     /// File of the authorities that vouch for it, where those of the web do not.
     ca: Option<PathBuf>,
+    /// File of the certificate that is shown to it, where it asks for one.
+    client_cert: Option<PathBuf>,
     /// What is shown to it.
     shows: String,
     /// Whether it counts where a command names none.
@@ -76,13 +79,15 @@ fn read() -> Result<(Profiles, String), CommandError> {
     Ok((Profiles::read(&path).map_err(usage)?, chosen))
 }
 
-fn describe(name: &str, chosen: &str, Profile { gateway, ca, credential }: Profile) -> ShownProfile {
+fn describe(name: &str, chosen: &str, Profile { gateway, tls, credential }: Profile) -> ShownProfile {
     let shows = match credential {
         None => "nothing of its own".to_owned(),
         Some(Credential::Token(_)) => "a token".to_owned(),
         Some(Credential::Client { id, .. }) => format!("the credentials {id}"),
     };
-    ShownProfile { name: name.to_owned(), gateway, ca, shows, in_force: name == chosen }
+    let TlsFiles { authorities: ca, client } = tls;
+    let client_cert = client.map(|client| client.certificate);
+    ShownProfile { name: name.to_owned(), gateway, ca, client_cert, shows, in_force: name == chosen }
 }
 
 fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
@@ -99,7 +104,7 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
     Ok(Verdict::Clean)
 }
 
-fn row(ShownProfile { name, gateway, ca: _, shows, in_force }: ShownProfile) -> [String; 4] {
+fn row(ShownProfile { name, gateway, ca: _, client_cert: _, shows, in_force }: ShownProfile) -> [String; 4] {
     [name, gateway, shows, if in_force { "in force" } else { "" }.to_owned()]
 }
 
@@ -110,12 +115,17 @@ fn show(arguments: &ShowArgs) -> Result<Verdict, CommandError> {
     if arguments.json {
         print_json(&shown)?;
     } else {
-        let vouches = shown.ca.as_ref().map_or("authorities of the web".to_owned(), |ca| ca.display().to_string());
+        let file = |path: &Option<PathBuf>, none: &str| {
+            path.as_ref().map_or_else(|| none.to_owned(), |path| path.display().to_string())
+        };
+        let vouches = file(&shown.ca, "authorities of the web");
+        let certificate = file(&shown.client_cert, "none");
         let [name, gateway, shows, in_force] = row(shown);
         print(&pairs(&[
             ("profile", name),
             ("gateway", gateway),
             ("vouched for by", vouches),
+            ("client certificate", certificate),
             ("shows", shows),
             ("status", in_force),
         ]));

@@ -4,6 +4,7 @@
 //! them), the environment, a profile of the user's file (see [`profiles`]).
 
 pub(crate) mod profiles;
+pub(crate) mod tls;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::profiles::{Profile, Profiles};
+use self::tls::{ClientFiles, TlsFiles};
 use crate::client::Gateway;
 use crate::complain;
 use crate::outcome::{CommandError, fail, usage};
@@ -27,6 +29,9 @@ const URL: &str = "INTENT_GATEWAY_URL";
 const TOKEN: &str = "INTENT_GATEWAY_TOKEN";
 /// A file of authorities that vouch for the gateway over TLS.
 const CA: &str = "INTENT_GATEWAY_CA";
+/// Files with a client's certificate and its key.
+const CLIENT_CERT: &str = "INTENT_GATEWAY_CLIENT_CERT";
+const CLIENT_KEY: &str = "INTENT_GATEWAY_CLIENT_KEY";
 /// Name of the profile.
 const PROFILE: &str = "INTENT_GATEWAY_PROFILE";
 /// Where a partner's credentials are taken from. There are no flags for them: what stands on a command line, others
@@ -62,6 +67,13 @@ pub(crate) struct GatewayArgs {
     /// Authorities that vouch for the gateway over TLS, in PEM, in place of the web's [env: INTENT_GATEWAY_CA].
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// A certificate that the command shows over TLS, in PEM, for a gateway that asks orchestrators for one
+    /// [env: INTENT_GATEWAY_CLIENT_CERT].
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_cert: Option<PathBuf>,
+    /// Its key, in PEM [env: INTENT_GATEWAY_CLIENT_KEY].
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    client_key: Option<PathBuf>,
 }
 
 /// A variable of the environment, if it is set to something.
@@ -76,9 +88,16 @@ pub(crate) fn environment_address() -> Option<String> {
     environment(URL)
 }
 
-/// The authorities that the environment names, likewise.
-pub(crate) fn environment_authorities() -> Option<PathBuf> {
-    environment(CA).map(PathBuf::from)
+/// The files for TLS that the environment names, likewise.
+pub(crate) fn environment_tls() -> Result<TlsFiles, CommandError> {
+    tls_of(&environment)
+}
+
+fn tls_of(environment: Environment<'_>) -> Result<TlsFiles, CommandError> {
+    let path = |name| environment(name).map(PathBuf::from);
+    let client = ClientFiles::pair(path(CLIENT_CERT), path(CLIENT_KEY));
+    let client = client.map_err(|problem| usage(anyhow!("{problem}: set both {CLIENT_CERT} and {CLIENT_KEY}")))?;
+    Ok(TlsFiles { authorities: path(CA), client })
 }
 
 /// What a gateway is shown.
@@ -99,15 +118,15 @@ pub(crate) enum Credential {
 #[derive(Debug)]
 struct Target {
     address: String,
-    ca: Option<PathBuf>,
+    tls: TlsFiles,
     credential: Credential,
 }
 
 impl GatewayArgs {
     /// The gateway with a token, and the token.
     pub(crate) fn open(&self) -> Result<(Gateway, Secret), CommandError> {
-        let Target { address, ca, credential } = self.target(&environment)?;
-        let gateway = Gateway::at(&address, ca.as_deref()).map_err(usage)?;
+        let Target { address, tls, credential } = self.target(&environment)?;
+        let gateway = Gateway::at(&address, &tls).map_err(usage)?;
         if gateway.is_in_the_clear() {
             complain(&format!("warning: {} is plain HTTP; everybody on the way can read the token", gateway.address()));
         }
@@ -140,12 +159,15 @@ impl GatewayArgs {
                 "no gateway is named: give --gateway URL, set {URL}, or name a profile (--profile, {PROFILE})"
             ))
         })?;
-        // Secrets and authorities of a profile are for its own gateway and for no other.
+        // What a profile says besides its gateway is for that gateway and for no other.
         let own = |profile: Option<Profile>| profile.filter(|profile| is_same(&profile.gateway, &address));
         let (flagged, unflagged) = (own(flagged), own(unflagged));
-        let ca_of = |profile: &Option<Profile>| profile.as_ref().and_then(|profile| profile.ca.clone());
-        let ca = self.ca.clone().or_else(|| ca_of(&flagged));
-        let ca = ca.or_else(|| environment(CA).map(PathBuf::from)).or_else(|| ca_of(&unflagged));
+        let of_profile = |profile: &Option<Profile>| profile.as_ref().map(|profile| profile.tls.clone());
+        let client = ClientFiles::pair(self.client_cert.clone(), self.client_key.clone());
+        let client = client.map_err(|problem| usage(anyhow!("{problem}")))?;
+        let tls = TlsFiles { authorities: self.ca.clone(), client };
+        let tls = tls.or(of_profile(&flagged).unwrap_or_default());
+        let tls = tls.or(tls_of(environment)?).or(of_profile(&unflagged).unwrap_or_default());
         let of_profile = |profile: Option<Profile>| profile.and_then(|profile| profile.credential);
         let given = self.token.clone().filter(|token| !token.expose().is_empty()).map(Credential::Token);
         let credential = given
@@ -158,7 +180,7 @@ impl GatewayArgs {
                  put one of them into a profile"
             ))
         })?;
-        Ok(Target { address, ca, credential })
+        Ok(Target { address, tls, credential })
     }
 
     /// The profile that is named; where none is, the default one, if there is any.
@@ -272,9 +294,9 @@ mod tests {
             set.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         variables.entry(PROFILES).or_insert_with(|| path.display().to_string());
         let [gateway, token, profile] = flags.map(|flag| flag.map(str::to_owned));
-        let arguments = GatewayArgs { gateway, token: token.map(Secret::new), profile, ca: None };
+        let arguments = GatewayArgs { gateway, token: token.map(Secret::new), profile, ..GatewayArgs::default() };
         let target = arguments.target(&|name| variables.get(name).cloned());
-        target.map_err(|error| error.into_error().to_string()).map(|Target { address, credential, ca: _ }| {
+        target.map_err(|error| error.into_error().to_string()).map(|Target { address, credential, tls: _ }| {
             let shown = match credential {
                 Credential::Token(token) => token.expose().to_owned(),
                 Credential::Client { id, secret } => format!("{id}:{}", secret.expose()),

@@ -16,6 +16,7 @@ use intent_gateway_domain::secret::Secret;
 use serde::Deserialize;
 
 use super::Credential;
+use super::tls::{ClientFiles, TlsFiles};
 use crate::client::Gateway;
 
 /// Largest file, bytes.
@@ -28,8 +29,8 @@ const OTHERS: u32 = 0o077;
 pub(crate) struct Profile {
     /// Its address.
     pub(crate) gateway: String,
-    /// Authorities that vouch for it, in place of the web's; a path from the folder of the file of profiles.
-    pub(crate) ca: Option<PathBuf>,
+    /// How it and a command show each other who they are; paths from the folder of the file of profiles.
+    pub(crate) tls: TlsFiles,
     /// What is shown to it; without one, the environment says.
     pub(crate) credential: Option<Credential>,
 }
@@ -47,6 +48,8 @@ pub(crate) struct Profiles {
 struct Entry {
     gateway: String,
     ca: Option<PathBuf>,
+    client_cert: Option<PathBuf>,
+    client_key: Option<PathBuf>,
     token: Option<Secret>,
     client_id: Option<String>,
     client_secret: Option<Secret>,
@@ -112,14 +115,16 @@ impl Profiles {
 
     /// The profile of a name, if there is one.
     pub(crate) fn find(&self, name: &str) -> Result<Option<Profile>, ProfileError> {
-        let Some(Entry { gateway, ca, token, client_id, client_secret }) = self.entries.get(name) else {
-            return Ok(None);
-        };
+        let Some(entry) = self.entries.get(name) else { return Ok(None) };
+        let Entry { gateway, ca, client_cert, client_key, token, client_id, client_secret } = entry;
         let invalid =
             |problem: String| ProfileError::Invalid { path: self.path.clone(), name: name.to_owned(), problem };
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let ca = ca.as_ref().map(|path| folder.join(path));
-        Gateway::at(gateway, ca.as_deref()).map_err(|error| invalid(error.to_string()))?;
+        let path = |named: &Option<PathBuf>| named.as_ref().map(|named| folder.join(named));
+        let client = ClientFiles::pair(path(client_cert), path(client_key));
+        let client = client.map_err(|problem| invalid(format!("{problem}: give `client_cert` and `client_key`")))?;
+        let tls = TlsFiles { authorities: path(ca), client };
+        Gateway::at(gateway, &tls).map_err(|error| invalid(error.to_string()))?;
         let credential = match (token.clone(), client_id.clone(), client_secret.clone()) {
             (None, None, None) => None,
             (Some(token), None, None) => Some(Credential::Token(token)),
@@ -127,7 +132,7 @@ impl Profiles {
             (Some(_), ..) => return Err(invalid("it has both a token and credentials; keep one of them".to_owned())),
             (None, ..) => return Err(invalid("`client_id` and `client_secret` need each other".to_owned())),
         };
-        Ok(Some(Profile { gateway: gateway.clone(), ca, credential }))
+        Ok(Some(Profile { gateway: gateway.clone(), tls, credential }))
     }
 }
 
@@ -173,6 +178,8 @@ mod tests {
         };
         assert!(told("gateway = \"gateway.example\"").contains("no address"));
         assert!(told("gateway = \"https://g\"\nca = \"absent.pem\"").contains("absent.pem"));
+        let half = told("gateway = \"https://g\"\nclient_cert = \"me.pem\"");
+        assert!(half.contains("`client_key`"), "{half}");
         let both = told("gateway = \"http://g\"\ntoken = \"hush\"\nclient_id = \"a\"\nclient_secret = \"hush\"");
         assert!(both.contains("both") && !both.contains("hush"), "{both}");
         assert!(told("gateway = \"http://g\"\nclient_id = \"a\"").contains("need each other"));

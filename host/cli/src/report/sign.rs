@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::SignArgs;
 use super::input::{self, KEY_PREFIX};
-use crate::access::environment_authorities;
+use crate::access::environment_tls;
 use crate::client::{Gateway, GatewayError};
 use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
 use crate::terminal::harmless;
@@ -26,8 +26,8 @@ pub(super) fn run(arguments: &SignArgs) -> Result<Verdict, CommandError> {
     if !key.expose().starts_with(KEY_PREFIX) {
         complain(&format!("warning: the key does not begin with `{KEY_PREFIX}`, as a webhook's signing key does"));
     }
-    let authorities = environment_authorities();
-    let at = |address: &str| Gateway::at(address, authorities.as_deref());
+    let tls = environment_tls()?;
+    let at = |address: &str| Gateway::at(address, &tls);
     let target = post.as_deref().or(curl.as_deref()).map(at).transpose().map_err(usage)?;
     if let Some(target) = target.as_ref().filter(|target| target.is_in_the_clear()) {
         complain(&format!("warning: {} is plain HTTP; everybody on the way can read the report", target.address()));

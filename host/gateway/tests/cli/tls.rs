@@ -17,11 +17,16 @@ fn authority() -> Authority {
 
 /// Puts a new certificate for `localhost` where the configuration says.
 fn write_certificate(folder: &Path, by: &Authority) {
+    write_certificate_of("localhost", by, [&folder.join("chain.pem"), &folder.join("key.pem")]);
+}
+
+/// Writes a new certificate for a name, and its key.
+fn write_certificate_of(name: &str, by: &Authority, [chain, key_file]: [&Path; 2]) {
     let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
+    let params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
     let certificate = params.signed_by(&key, by).expect("signed");
-    std::fs::write(folder.join("chain.pem"), certificate.pem()).expect("written");
-    std::fs::write(folder.join("key.pem"), key.serialize_pem()).expect("written");
+    std::fs::write(chain, certificate.pem()).expect("written");
+    std::fs::write(key_file, key.serialize_pem()).expect("written");
 }
 
 /// Whether somebody who trusts an authority is answered.
@@ -114,6 +119,60 @@ fn commands_ask_a_gateway_whose_authority_they_are_given() {
     let found = String::from_utf8(doctor.stdout).expect("text");
     // That is what the gateway itself says.
     assert!(found.contains("No contract is live.") && !found.contains("GATEWAY_ABSENT"), "{found}");
+    let (code, log) = serving.stop();
+    assert_eq!(code, Some(0), "{log}");
+}
+
+#[test]
+fn a_command_shows_an_orchestrators_certificate_where_it_is_asked_for_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let (own, clients, other) = (authority(), authority(), authority());
+    write_certificate(folder.path(), &own);
+    std::fs::write(at("own.pem"), own.pem()).expect("written");
+    std::fs::write(at("clients.pem"), clients.pem()).expect("written");
+    write_certificate_of("assistant", &clients, [&at("me.pem"), &at("me.key")]);
+    write_certificate_of("assistant", &other, [&at("stranger.pem"), &at("stranger.key")]);
+    let config = "[server]\ntls_certificate = \"chain.pem\"\ntls_key = \"key.pem\"\ntls_client_ca = \"clients.pem\"\n";
+    std::fs::write(at("gateway.toml"), config).expect("written");
+    let serving = Serving::start(folder.path(), &["--config", "gateway.toml"]);
+    let named = format!("https://localhost:{}", serving.address.rsplit(':').next().expect("a port"));
+    let token = gateway(folder.path()).args(["token", "--role", "orchestrator", "--config", "gateway.toml"]).output();
+    let token = String::from_utf8(token.expect("a token").stdout).expect("text");
+
+    let ask = ["order", "list", "--user", "usr-1", "--token", token.trim(), "--gateway", &named, "--ca", "own.pem"];
+    let run = |more: &[&str], set: &[(&str, &str)]| {
+        let output = gateway(folder.path()).args(ask).args(more).envs(set.iter().copied()).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = run(&[], &[]);
+    assert!(code == Some(1) && said.contains("CLIENT_CERTIFICATE_NEEDED"), "{code:?} {said}");
+    let flags = ["--client-cert", "me.pem", "--client-key", "me.key"];
+    let pair = |certificate, key| [("INTENT_GATEWAY_CLIENT_CERT", certificate), ("INTENT_GATEWAY_CLIENT_KEY", key)];
+    let (mine, strangers) = (pair("me.pem", "me.key"), pair("stranger.pem", "stranger.key"));
+    for (code, said) in [run(&flags, &[]), run(&[], &mine), run(&flags, &strangers)] {
+        assert_eq!((code, said.as_str()), (Some(0), ""));
+    }
+    let (code, said) = run(&[], &strangers);
+    assert!(code == Some(1) && said.contains("no answer"), "{code:?} {said}");
+
+    let profile = format!("[default]\ngateway = \"{named}\"\nclient_cert = \"me.pem\"\nclient_key = \"me.key\"\n");
+    std::fs::write(at("profiles.toml"), profile).expect("written");
+    let file = at("profiles.toml");
+    let profiles = [("INTENT_GATEWAY_PROFILES", file.to_str().expect("text"))];
+    assert_eq!(run(&[], &profiles), (Some(0), String::new()));
+
+    // What is wrong with the files is told before anybody is asked.
+    for (more, set, part) in [
+        (&["--client-cert", "me.pem"][..], &[][..], "--client-key"),
+        (&[], &mine[..1], "INTENT_GATEWAY_CLIENT_KEY"),
+        (&[], &mine[1..], "INTENT_GATEWAY_CLIENT_CERT"),
+        (&["--client-cert", "absent.pem", "--client-key", "me.key"], &[], "absent.pem"),
+        (&["--client-cert", "me.pem", "--client-key", "me.pem"], &[], "no private key"),
+    ] {
+        let (code, said) = run(more, set);
+        assert!(code == Some(2) && said.contains(part), "{more:?} {set:?}: {code:?} {said}");
+    }
     let (code, log) = serving.stop();
     assert_eq!(code, Some(0), "{log}");
 }
