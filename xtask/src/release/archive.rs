@@ -1,12 +1,13 @@
 //! Archives that come out the same, byte for byte, each time they are made of the same files.
 
 use std::fs::File;
-use std::io::{BufWriter, Read as _, Write};
+use std::io::{BufReader, BufWriter, Read as _, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 use tar::{EntryType, Header};
@@ -46,6 +47,16 @@ pub(crate) fn write_gz(from: &Path, to: &Path) -> anyhow::Result<()> {
         packed.finish()?.flush()
     };
     compress().with_context(|| format!("cannot write {} into {}", from.display(), to.display()))
+}
+
+/// The same the other way round.
+pub(crate) fn read_gz(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let unpack = || -> std::io::Result<()> {
+        let mut packed = GzDecoder::new(BufReader::new(File::open(from)?));
+        std::io::copy(&mut packed, &mut File::create(to)?)?;
+        Ok(())
+    };
+    unpack().with_context(|| format!("cannot unpack {} into {}", from.display(), to.display()))
 }
 
 /// A tape archive whose entries all have one time and, unless said otherwise, one owner.
@@ -164,6 +175,19 @@ mod tests {
         };
         let one = archive_of(["a", "b", "below/c"]);
         assert!(one == archive_of(["below/c", "b", "a"]) && one.len() > 60, "two archives of the same files differ");
+    }
+
+    #[test]
+    fn what_is_compressed_is_read_back() {
+        let folder = std::env::temp_dir().join(format!("xtask-gz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("made");
+        let [plain, packed, back] = ["plain", "packed.gz", "back"].map(|name| folder.join(name));
+        std::fs::write(&plain, "counts\n".repeat(1000)).expect("written");
+        write_gz(&plain, &packed).expect("compressed");
+        read_gz(&packed, &back).expect("read");
+        assert_eq!(std::fs::read(&plain).expect("there"), std::fs::read(&back).expect("there"));
+        assert!(read_gz(&plain, &back).is_err(), "this is not compressed");
+        std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]

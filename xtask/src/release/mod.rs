@@ -51,12 +51,18 @@ pub(crate) struct ReleaseArgs {
     /// Lay the code out by these counts of another run, to make the same again
     #[arg(long, value_name = "FILE", conflicts_with = "trial")]
     counts: Option<PathBuf>,
+    /// Make the release in this folder again, and compare its files with what comes out
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["trial", "sign_with", "twice", "counts"])]
+    verify: Option<PathBuf>,
 }
 
-/// Makes a release.
+/// Makes a release, or verifies one.
 pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
-    let ReleaseArgs { out, trial, sign_with, twice, counts } = arguments;
+    let ReleaseArgs { out, trial, sign_with, twice, counts, verify } = arguments;
     let source = Source::read(*trial)?;
+    if let Some(released) = verify {
+        return verify_release(&source, released);
+    }
     // The tools run in other folders.
     let out = &std::path::absolute(out).with_context(|| format!("no such place as {}", out.display()))?;
     require_empty(out)?;
@@ -104,6 +110,18 @@ fn require_empty(out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Makes a release again, with the counts that lie beside it, and compares.
+fn verify_release(source: &Source, released: &Path) -> anyhow::Result<()> {
+    let released =
+        &std::path::absolute(released).with_context(|| format!("no such place as {}", released.display()))?;
+    papers::require_commit(released, &source.commit)?;
+    let work = root().join(WORK);
+    std::fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
+    let counts = work.join("counts-of-release.fdata");
+    archive::read_gz(&released.join(format!("{}-{COUNTS}.gz", source.file_stem())), &counts)?;
+    compare_again(source, released, &counts)
+}
+
 /// Makes everything again where nothing is left of the first time, and holds the two against each other.
 fn compare_again(source: &Source, out: &Path, counts: &Path) -> anyhow::Result<()> {
     let again = root().join(WORK).join("again");
@@ -113,15 +131,44 @@ fn compare_again(source: &Source, out: &Path, counts: &Path) -> anyhow::Result<(
     }
     make(source, false, &again, &second, Some(counts))?;
     step("Comparing the two");
+    let different = find_different(out, &second)?;
+    ensure!(different.is_empty(), "these came out different the second time, or not at all: {}", different.join(", "));
+    eprintln!("   both times the same, byte for byte");
+    Ok(())
+}
+
+/// Files of a release that are otherwise in a second one, or not there. What says when and by whom it was made is left out.
+fn find_different(released: &Path, second: &Path) -> anyhow::Result<Vec<String>> {
     let mut different = Vec::new();
-    for (name, _) in archive::list_files(out)? {
-        // It says when it was made.
-        let is_dated = name == papers::PROVENANCE;
-        if !is_dated && archive::digest(&out.join(&name))? != archive::digest(&second.join(&name))? {
+    for (name, _) in archive::list_files(released)? {
+        let again = second.join(&name);
+        let is_same =
+            || anyhow::Ok(again.is_file() && archive::digest(&released.join(&name))? == archive::digest(&again)?);
+        if !papers::is_of_one_making(&name) && !is_same()? {
             different.push(name);
         }
     }
-    ensure!(different.is_empty(), "these came out different the second time: {}", different.join(", "));
-    eprintln!("   both times the same, byte for byte");
-    Ok(())
+    Ok(different)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_a_release_is_named() {
+        let top = std::env::temp_dir().join(format!("xtask-release-{}", std::process::id()));
+        let (released, second) = (top.join("released"), top.join("second"));
+        let write = |folder: &Path, files: &[(&str, &str)]| {
+            std::fs::create_dir_all(folder).expect("made");
+            files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).expect("written"));
+        };
+        write(&released, &[("a.deb", "a"), ("b.deb", "b"), ("SHA256SUMS", "1"), (papers::PROVENANCE, "today")]);
+        write(&second, &[("a.deb", "a"), ("b.deb", "b"), (papers::PROVENANCE, "tomorrow")]);
+        assert_eq!(find_different(&released, &second).expect("compared"), Vec::<String>::new());
+        write(&second, &[("b.deb", "B")]);
+        write(&released, &[("c.deb", "c")]);
+        assert_eq!(find_different(&released, &second).expect("compared"), ["b.deb", "c.deb"]);
+        std::fs::remove_dir_all(&top).expect("removed");
+    }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::archive::{digest, list_files};
 use super::build::SOURCES;
@@ -22,6 +22,7 @@ const LICENCES: &str = "THIRD-PARTY-LICENSES.html";
 /// How it was made, as in-toto and SLSA have it.
 pub(crate) const PROVENANCE: &str = "provenance.intoto.json";
 const SUMS: &str = "SHA256SUMS";
+const SIGNATURE: &str = "SHA256SUMS.sig";
 /// What a signature is for, so that it cannot pass for one of something else.
 const NAMESPACE: &str = "intent-gateway-release";
 
@@ -99,6 +100,22 @@ pub(crate) fn write_provenance(source: &Source, out: &Path) -> anyhow::Result<()
     std::fs::write(out.join(PROVENANCE), text).with_context(|| format!("cannot write {PROVENANCE}"))
 }
 
+/// Whether a file says when or by whom the others were made, so that it differs each time.
+pub(crate) fn is_of_one_making(name: &str) -> bool {
+    [PROVENANCE, SUMS, SIGNATURE].contains(&name)
+}
+
+/// Requires that a release says of itself that it is of a commit.
+pub(crate) fn require_commit(released: &Path, commit: &str) -> anyhow::Result<()> {
+    let path = released.join(PROVENANCE);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let statement: Value = serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))?;
+    let of = &statement["predicate"]["buildDefinition"]["resolvedDependencies"][0]["digest"]["gitCommit"];
+    let of = of.as_str().with_context(|| format!("{} names no commit", path.display()))?;
+    ensure!(of == commit, "the release is of commit {of}, and {commit} is checked out; run `git checkout {of}`");
+    Ok(())
+}
+
 /// Writes the digests of everything in the folder, in the form that `sha256sum --check` reads.
 pub(crate) fn write_checksums(out: &Path) -> anyhow::Result<()> {
     let mut sums = String::new();
@@ -112,6 +129,6 @@ pub(crate) fn write_checksums(out: &Path) -> anyhow::Result<()> {
 pub(crate) fn sign(out: &Path, key: &Path) -> anyhow::Result<()> {
     let sums = out.join(SUMS);
     run(Command::new("ssh-keygen").args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(&sums))?;
-    ensure!(out.join(format!("{SUMS}.sig")).is_file(), "ssh-keygen has written no signature");
+    ensure!(out.join(SIGNATURE).is_file(), "ssh-keygen has written no signature");
     Ok(())
 }

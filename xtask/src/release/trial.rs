@@ -25,7 +25,14 @@ pub(crate) fn check() -> anyhow::Result<()> {
     if files.exists() {
         std::fs::remove_dir_all(&files).with_context(|| format!("cannot empty {}", files.display()))?;
     }
-    super::run(&ReleaseArgs { out: files.clone(), trial: true, sign_with: None, twice: false, counts: None })?;
+    super::run(&ReleaseArgs {
+        out: files.clone(),
+        trial: true,
+        sign_with: None,
+        twice: false,
+        counts: None,
+        verify: None,
+    })?;
     step("Installing on a bare Debian, and serving from the image");
     run(Command::new("python3").current_dir(root()).arg("deploy/package/try.py").arg(&files).arg(debian))
 }
