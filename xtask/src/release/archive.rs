@@ -49,7 +49,7 @@ pub(crate) fn write_gz(from: &Path, to: &Path) -> anyhow::Result<()> {
     compress().with_context(|| format!("cannot write {} into {}", from.display(), to.display()))
 }
 
-/// The same the other way round.
+/// Unpacks a compressed file.
 pub(crate) fn read_gz(from: &Path, to: &Path) -> anyhow::Result<()> {
     let unpack = || -> std::io::Result<()> {
         let mut packed = GzDecoder::new(BufReader::new(File::open(from)?));

@@ -137,7 +137,8 @@ fn compare_again(source: &Source, out: &Path, counts: &Path) -> anyhow::Result<(
     Ok(())
 }
 
-/// Files of a release that are otherwise in a second one, or not there. What says when and by whom it was made is left out.
+/// Names of a release's files that differ from those of a second one, or are missing in it. The time of the build, the checksums and
+/// the signature are not compared.
 fn find_different(released: &Path, second: &Path) -> anyhow::Result<Vec<String>> {
     let mut different = Vec::new();
     for (name, _) in archive::list_files(released)? {

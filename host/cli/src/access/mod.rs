@@ -162,12 +162,12 @@ impl GatewayArgs {
         // What a profile says besides its gateway is for that gateway and for no other.
         let own = |profile: Option<Profile>| profile.filter(|profile| is_same(&profile.gateway, &address));
         let (flagged, unflagged) = (own(flagged), own(unflagged));
-        let of_profile = |profile: &Option<Profile>| profile.as_ref().map(|profile| profile.tls.clone());
+        let tls_of_profile =
+            |profile: &Option<Profile>| profile.as_ref().map_or_else(TlsFiles::default, |profile| profile.tls.clone());
         let client = ClientFiles::pair(self.client_cert.clone(), self.client_key.clone());
         let client = client.map_err(|problem| usage(anyhow!("{problem}")))?;
         let tls = TlsFiles { authorities: self.ca.clone(), client };
-        let tls = tls.or(of_profile(&flagged).unwrap_or_default());
-        let tls = tls.or(tls_of(environment)?).or(of_profile(&unflagged).unwrap_or_default());
+        let tls = tls.or(tls_of_profile(&flagged)).or(tls_of(environment)?).or(tls_of_profile(&unflagged));
         let of_profile = |profile: Option<Profile>| profile.and_then(|profile| profile.credential);
         let given = self.token.clone().filter(|token| !token.expose().is_empty()).map(Credential::Token);
         let credential = given
