@@ -15,28 +15,30 @@ use crate::sqlite::Batch;
 use crate::tables;
 use crate::value::{Column, Row, Value};
 
-/// The newest order of a name.
-const OF_NAME: &str = "SELECT kept.body, option.body FROM record_names AS names \
+/// The newest order of a name. Here and below, names are asked alone and with a limit, so that they are looked up by name
+/// whatever PostgreSQL has counted: where it holds a name for frequent, it would rather walk the newest orders of all.
+const OF_NAME: &str = "SELECT kept.body, option.body FROM (SELECT key FROM record_names \
+                       WHERE kind = 'orders' AND name = $1 ORDER BY key DESC LIMIT 1) AS names \
                        JOIN orders AS kept ON kept.key = names.key \
-                       LEFT JOIN ordered_options AS option ON option.key = names.key \
-                       WHERE names.kind = 'orders' AND names.name = $1 ORDER BY names.key DESC LIMIT 1";
-/// The newest one that is open.
-const OPEN_OF_NAME: &str = "SELECT kept.body, option.body FROM record_names AS names \
+                       LEFT JOIN ordered_options AS option ON option.key = names.key";
+/// The newest one that is open, among the newest hundred: whoever has closed any number of orders of one request costs no more.
+const OPEN_OF_NAME: &str = "SELECT kept.body, option.body FROM (SELECT key FROM record_names \
+                            WHERE kind = 'orders' AND name = $1 ORDER BY key DESC LIMIT 100) AS names \
                             JOIN orders AS kept ON kept.key = names.key \
                             LEFT JOIN ordered_options AS option ON option.key = names.key \
-                            WHERE names.kind = 'orders' AND names.name = $1 AND kept.status <> 'closed' \
-                            ORDER BY names.key DESC LIMIT 1";
+                            WHERE kept.status <> 'closed' ORDER BY names.key DESC LIMIT 1";
 /// The same for many names.
-const OF_MANY_NAMES: &str = "SELECT found.body, option.body, place FROM UNNEST($1) WITH ORDINALITY AS wanted (the_name, place) \
-                             CROSS JOIN LATERAL (SELECT kept.key, kept.body FROM record_names AS names \
-                             JOIN orders AS kept ON kept.key = names.key WHERE names.kind = 'orders' \
-                             AND names.name = the_name ORDER BY names.key DESC LIMIT 1) AS found \
-                             LEFT JOIN ordered_options AS option ON option.key = found.key";
+const OF_MANY_NAMES: &str = "SELECT kept.body, option.body, place FROM UNNEST($1) WITH ORDINALITY AS wanted (the_name, place) \
+                             CROSS JOIN LATERAL (SELECT key FROM record_names \
+                             WHERE kind = 'orders' AND name = the_name ORDER BY key DESC LIMIT 1) AS names \
+                             JOIN orders AS kept ON kept.key = names.key \
+                             LEFT JOIN ordered_options AS option ON option.key = names.key";
 const OPEN_OF_MANY_NAMES: &str = "SELECT found.body, option.body, place FROM UNNEST($1) \
                                   WITH ORDINALITY AS wanted (the_name, place) \
-                                  CROSS JOIN LATERAL (SELECT kept.key, kept.body FROM record_names AS names \
-                                  JOIN orders AS kept ON kept.key = names.key WHERE names.kind = 'orders' \
-                                  AND names.name = the_name AND kept.status <> 'closed' ORDER BY names.key DESC LIMIT 1) \
+                                  CROSS JOIN LATERAL (SELECT kept.key, kept.body FROM (SELECT key FROM record_names \
+                                  WHERE kind = 'orders' AND name = the_name ORDER BY key DESC LIMIT 100) AS names \
+                                  JOIN orders AS kept ON kept.key = names.key WHERE kept.status <> 'closed' \
+                                  ORDER BY names.key DESC LIMIT 1) \
                                   AS found LEFT JOIN ordered_options AS option ON option.key = found.key";
 const OF_MANY_KEYS: &str = "SELECT kept.key, revision, lookup, status, body FROM UNNEST($1) AS wanted (the_key) \
                             JOIN orders AS kept ON kept.key = the_key";

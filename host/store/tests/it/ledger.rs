@@ -37,6 +37,7 @@ on_both_engines!(
     a_backup_holds_the_ledger,
     a_report_takes_no_more_than_a_kilobyte,
     a_report_closes_its_order_with_its_entry,
+    of_the_orders_of_a_request_the_newest_hundred_are_looked_at,
     a_reported_order_is_one_of_its_users_past_ones,
     reports_of_one_order_at_once_make_one_entry,
 );
@@ -71,8 +72,13 @@ pub(crate) fn booking(posting: Posting) -> Booking {
 
 /// An order of `ptr_1` that is kept, with its option.
 pub(crate) async fn kept_order(store: &SqlStore, identifiers: &[&str]) -> Order {
+    kept_order_of(store, identifiers, MAY).await
+}
+
+/// The same, made at this time.
+async fn kept_order_of(store: &SqlStore, identifiers: &[&str], at: Timestamp) -> Order {
     let request = posting("ptr_1", "x", 1, true).request_id;
-    let order = booked("ptr_1", "auto.book_ac_service", &request, "booking-1", identifiers, MAY);
+    let order = booked("ptr_1", "auto.book_ac_service", &request, "booking-1", identifiers, at);
     let order = Order { has_option: Some(true), ..order };
     let option = RawValue::from_string(r#"{"slot_id":"s-1"}"#.to_owned()).expect("JSON");
     let mut change = Change::default();
@@ -114,6 +120,29 @@ async fn a_report_closes_its_order_with_its_entry(database: Database) {
     assert_eq!(again, [Booked::Conflict(first.receipt_id())]);
     assert_eq!(sound(&store).await.len(), 2);
     assert_eq!(second.posting.external_id, "new name");
+}
+
+async fn of_the_orders_of_a_request_the_newest_hundred_are_looked_at(database: Database) {
+    let store = database.open().await;
+    let open = kept_order(&store, &["BK-0"]).await;
+    let close = async |numbers: std::ops::RangeInclusive<u64>| {
+        let mut bookings = Vec::new();
+        for number in numbers {
+            let name = format!("BK-{number}");
+            let order = kept_order_of(&store, &[&name], MAY.plus_ms(number)).await;
+            bookings.push(charge(&name, 100).closing(order.id));
+        }
+        let booked = book(&store, bookings).await;
+        assert!(booked.iter().all(|booked| matches!(booked, Booked::First(_))), "{booked:?}");
+    };
+    let found = async || {
+        let known = store.look_up(vec![asked("unheard of")]).await.unwrap();
+        known[0].ordered.as_ref().map(|found| found.order.id.clone())
+    };
+    close(1..=99).await;
+    assert_eq!(found().await, Some(open.id));
+    close(100..=100).await;
+    assert_eq!(found().await, None);
 }
 
 async fn a_reported_order_is_one_of_its_users_past_ones(database: Database) {
