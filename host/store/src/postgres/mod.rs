@@ -261,12 +261,14 @@ impl Postgres {
 
 /// Limits that each connection sets for itself. A server that acknowledges commits before they are on its disk is told
 /// not to; one that is stricter than that stays so. Every statement of the store has an index to go by, and its plan is
-/// kept with the connection: one that was made while a table was small must not read the whole of it when it is large.
+/// kept with the connection: one that was made while a table was small must not read the whole of it when it is large. None
+/// reads enough for processes beside its own, or for compiled code: both cost more than the statement, and the server begins
+/// them where it holds a statement for larger than it is.
 fn settings(patience: Patience) -> String {
     let statement = patience.statement.as_millis();
     format!(
         "SET statement_timeout = '{statement}ms'; SET idle_in_transaction_session_timeout = '{statement}ms'; \
-         SET enable_seqscan = off; \
+         SET enable_seqscan = off; SET max_parallel_workers_per_gather = 0; SET jit = off; \
          SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     )
 }
