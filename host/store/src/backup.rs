@@ -31,6 +31,10 @@ const FILE_MODE: u32 = 0o600;
 const PAGE: u32 = 50;
 /// Rows read at once of a table whose rows are files.
 const FILES_PAGE: u32 = 4;
+/// Rows read at once of a table whose rows are a few short names, a dozen of each order.
+const NAMES_PAGE: u32 = 2_000;
+/// What is read from a backup's file, or written to it, at once: each time is a way to another thread and back.
+pub(crate) const FILE_BUFFER_BYTES: usize = 1024 * 1024;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -226,19 +230,25 @@ pub(crate) const TABLES: [Table; 40] = [
     records!("partner_events"),
     records!("queued_events"),
     records!("notices"),
-    table!(
-        "record_names",
-        key ["kind", "name", "key"] page "$1, $2, $3", "$4",
-        ["kind", "name", "key"],
-        ["$1, $2, $3"],
-    ),
-    table!(
-        "record_changes",
-        key ["kind", "key"] page "$1, $2", "$3",
-        ["kind", "key", "feed", "number"],
-        ["$1, $2, $3, $4"],
-        numbers: [3]
-    ),
+    Table {
+        rows_at_once: NAMES_PAGE,
+        ..table!(
+            "record_names",
+            key ["kind", "name", "key"] page "$1, $2, $3", "$4",
+            ["kind", "name", "key"],
+            ["$1, $2, $3"],
+        )
+    },
+    Table {
+        rows_at_once: NAMES_PAGE,
+        ..table!(
+            "record_changes",
+            key ["kind", "key"] page "$1, $2", "$3",
+            ["kind", "key", "feed", "number"],
+            ["$1, $2, $3, $4"],
+            numbers: [3]
+        )
+    },
     table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
     table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
     table!(
@@ -380,7 +390,7 @@ impl SqlStore {
     ) -> Result<BackupReport, BackupError> {
         let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
         let mut tx = self.engine.read().await?;
-        let mut output = Output { file: BufWriter::new(file), digest: Sha256::new() };
+        let mut output = Output { file: BufWriter::with_capacity(FILE_BUFFER_BYTES, file), digest: Sha256::new() };
         let written = self.write_rows(&mut tx, &mut output, scope, now).await;
         tx.rollback().await;
         let rows = written.map_err(|error| match error {

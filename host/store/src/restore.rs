@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
-use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TABLES};
+use crate::backup::{BackupReport, End, FILE_BUFFER_BYTES, FORMAT, FORMAT_VERSION, Header, Line, TABLES};
 use crate::engine::Tx;
 use crate::error::BackupError;
 use crate::receipts::{Restoring, value_bytes};
@@ -48,7 +48,12 @@ impl SqlStore {
         now: Timestamp,
     ) -> Result<BackupReport, BackupError> {
         let file = File::open(from).await.map_err(|cause| BackupError::File { path: from.to_owned(), cause })?;
-        let mut input = Input { path: from, file: BufReader::new(file), digest: Sha256::new(), line: 0 };
+        let mut input = Input {
+            path: from,
+            file: BufReader::with_capacity(FILE_BUFFER_BYTES, file),
+            digest: Sha256::new(),
+            line: 0,
+        };
         let mut tx = self.engine.write().await?;
         let mut receipts = Restoring::into(self);
         let restored = async {
