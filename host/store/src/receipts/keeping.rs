@@ -29,13 +29,14 @@ const INSERT_PART: &str = "INSERT INTO receipt_parts (place, partner, request_id
 const LAST_NUMBER: &str = "SELECT number FROM receipts ORDER BY number DESC LIMIT 1";
 const IS_KNOWN: &str = "SELECT number FROM receipts WHERE id = $1";
 
-/// Takes room in the newest segment; the lock on its row is held to the commit, so gateways that share the database keep
-/// receipts one after the other, and nobody else waits for them.
-const TAKE_ROOM: &str = "UPDATE receipt_segments SET receipts = receipts + $1 \
-                         WHERE state = 'kept' AND number = (SELECT MAX(number) FROM receipt_segments WHERE state = 'kept') \
-                         RETURNING number, begun_at_ms, payload_bytes, receipts - $1, COALESCE(file, number), \
-                         remaining, looked_at_ms, changes";
-const ADD_BYTES: &str = "UPDATE receipt_segments SET payload_bytes = payload_bytes + $2 WHERE number = $1";
+/// The newest segment; the lock on its row is held to the commit, so gateways that share the database keep receipts one after the
+/// other, and nobody else waits for them. A lock leaves the row as it is: PostgreSQL keeps each state of a row for whoever has a
+/// snapshot from before, and looks through all of them, so a row that every page changes is changed once.
+const LOCK_NEWEST: &str = "SELECT number, begun_at_ms, payload_bytes, receipts, COALESCE(file, number), remaining, looked_at_ms, changes \
+                           FROM receipt_segments WHERE state = 'kept' \
+                           AND number = (SELECT MAX(number) FROM receipt_segments WHERE state = 'kept') FOR UPDATE";
+const COUNT: &str =
+    "UPDATE receipt_segments SET receipts = receipts + $2, payload_bytes = payload_bytes + $3 WHERE number = $1";
 /// Those of the identifiers that one of the two newest segments has.
 const KNOWN_OF_MANY: &str = "SELECT id FROM UNNEST($1, $2) AS wanted (the_id, the_least) \
                              JOIN segment_receipts ON id = the_id AND number > the_least";
@@ -131,9 +132,8 @@ impl SqlStore {
         now: Timestamp,
     ) -> Result<bool, EngineError> {
         let mut tx = engine.write_beside().await?;
-        let count = i64::try_from(page.0.len()).map_err(|_| EngineError::failed("a page is too large"))?;
-        let room = tx.query(TAKE_ROOM, vec![count.into()]).await?;
-        let last = match room.first().map(super::known).transpose()? {
+        let newest = tx.query(LOCK_NEWEST, Vec::new()).await?;
+        let last = match newest.first().map(super::known).transpose()? {
             Some(known) if !self.receipts.bounds().is_full(&known.segment, now) => known,
             other => {
                 tx.rollback().await;
@@ -169,7 +169,8 @@ impl SqlStore {
         }
         let values = headers.iter().chain(&parts).flatten();
         let bytes = values.map(value_bytes).fold(0, i64::saturating_add);
-        tx.execute(ADD_BYTES, vec![Value::number(segment.number)?, bytes.into()]).await?;
+        let count = i64::try_from(page.0.len()).map_err(|_| EngineError::failed("a page is too large"))?;
+        tx.execute(COUNT, vec![Value::number(segment.number)?, count.into(), bytes.into()]).await?;
         if !headers.is_empty() {
             tx.query_columns(INSERT_RECEIPTS, &Column::of_rows(headers)?).await?;
         }
