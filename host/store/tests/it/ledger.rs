@@ -72,11 +72,11 @@ pub(crate) fn booking(posting: Posting) -> Booking {
 
 /// An order of `ptr_1` that is kept, with its option.
 pub(crate) async fn kept_order(store: &SqlStore, identifiers: &[&str]) -> Order {
-    kept_order_of(store, identifiers, MAY).await
+    kept_order_at(store, identifiers, MAY).await
 }
 
 /// The same, made at this time.
-async fn kept_order_of(store: &SqlStore, identifiers: &[&str], at: Timestamp) -> Order {
+async fn kept_order_at(store: &SqlStore, identifiers: &[&str], at: Timestamp) -> Order {
     let request = posting("ptr_1", "x", 1, true).request_id;
     let order = booked("ptr_1", "auto.book_ac_service", &request, "booking-1", identifiers, at);
     let order = Order { has_option: Some(true), ..order };
@@ -129,7 +129,7 @@ async fn of_the_orders_of_a_request_the_newest_hundred_are_looked_at(database: D
         let mut bookings = Vec::new();
         for number in numbers {
             let name = format!("BK-{number}");
-            let order = kept_order_of(&store, &[&name], MAY.plus_ms(number)).await;
+            let order = kept_order_at(&store, &[&name], MAY.plus_ms(number)).await;
             bookings.push(charge(&name, 100).closing(order.id));
         }
         let booked = book(&store, bookings).await;
