@@ -33,6 +33,8 @@ use crate::guests;
 
 /// Where what is built for handing out lies, apart from what development builds.
 const WORK: &str = "target/shipped";
+/// The page that lists the files for those who install them.
+const INSTALLING: &str = "docs/installing.md";
 
 #[derive(Args)]
 pub(crate) struct ReleaseArgs {
@@ -68,6 +70,7 @@ pub(crate) fn run(arguments: &ReleaseArgs) -> anyhow::Result<()> {
     require_empty(out)?;
     let work = root().join(WORK);
     make(&source, *trial, &work, out, counts.as_deref())?;
+    require_described(out, &source.version)?;
     if *twice {
         compare_again(&source, out, &work.join(COUNTS))?;
     }
@@ -108,6 +111,21 @@ fn require_empty(out: &Path) -> anyhow::Result<()> {
     let is_empty = std::fs::read_dir(out).map_or(true, |mut entries| entries.next().is_none());
     ensure!(is_empty, "{} is not empty; what is in it might be taken for a part of the release", out.display());
     Ok(())
+}
+
+/// Requires that the page for those who install has every file under the name that it has.
+fn require_described(out: &Path, version: &str) -> anyhow::Result<()> {
+    let page = std::fs::read_to_string(root().join(INSTALLING)).with_context(|| format!("cannot read {INSTALLING}"))?;
+    let names = archive::list_files(out)?.into_iter().map(|(name, _)| name);
+    let missing = find_undescribed(names, version, &page);
+    ensure!(missing.is_empty(), "{INSTALLING} does not list {}", missing.join(", "));
+    Ok(())
+}
+
+/// Those of the files that the page does not list. It writes `VERSION` for the version.
+fn find_undescribed(names: impl Iterator<Item = String>, version: &str, page: &str) -> Vec<String> {
+    let is_listed = |name: &String| page.contains(&format!("`{}`", name.replace(version, "VERSION")));
+    names.filter(|name| !is_listed(name)).collect()
 }
 
 /// Makes a release again, with the counts that lie beside it, and compares.
@@ -155,6 +173,16 @@ fn find_different(released: &Path, second: &Path) -> anyhow::Result<Vec<String>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_the_page_does_not_list_are_named() {
+        let page = "| `gateway_VERSION-1_amd64.deb` | the gateway |\n| `sums`, `sums.sig` | what it is checked by |";
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().into_iter();
+        let listed = names(&["gateway_0.2.0-1_amd64.deb", "sums.sig"]);
+        assert_eq!(find_undescribed(listed, "0.2.0", page), Vec::<String>::new());
+        let others = names(&["gateway_0.2.0_amd64.deb", "sums", "sum"]);
+        assert_eq!(find_undescribed(others, "0.2.0", page), ["gateway_0.2.0_amd64.deb", "sum"]);
+    }
 
     #[test]
     fn what_differs_from_a_release_is_named() {
