@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncWriteExt as _, BufWriter};
 
-use crate::engine::Tx;
+use crate::engine::{Insert, Tx, insert};
 use crate::error::{BackupError, EngineError};
 use crate::migrate;
 use crate::records::SqlStore;
@@ -118,7 +118,7 @@ pub(crate) struct Table {
     pub(crate) rows_at_once: u32,
     pub(crate) page: &'static str,
     pub(crate) first: &'static str,
-    pub(crate) insert: &'static str,
+    pub(crate) insert: Insert,
     /// Of receipts: how PostgreSQL reads and writes those that lie in segments.
     pub(crate) in_segments: Option<SegmentStatements>,
 }
@@ -128,16 +128,16 @@ pub(crate) struct Table {
 pub(crate) struct SegmentStatements {
     /// None where the table of the database holds those of all segments.
     pub(crate) page: Option<&'static str>,
-    pub(crate) insert: &'static str,
+    pub(crate) insert: Insert,
 }
 
 macro_rules! table {
-    ($name:literal, [$first:literal $(, $column:literal)*], [$($place:literal),*], $($what:ident: $which:expr),*) => {
-        table!($name, key [$first] page "$1", "$2", [$first $(, $column)*], [$($place),*], $($what: $which),*)
+    ($name:literal, [$first:literal $(, $column:literal)*], $places:literal, $($what:ident: $which:expr),*) => {
+        table!($name, key [$first] page "$1", "$2", [$first $(, $column)*], $places, $($what: $which),*)
     };
     (
         $name:literal, key [$key:literal $(, $more:literal)*] page $after:literal, $limit:literal,
-        [$first:literal $(, $column:literal)*], [$($place:literal),*], $($what:ident: $which:expr),*
+        [$first:literal $(, $column:literal)*], $places:literal, $($what:ident: $which:expr),*
     ) => {
         Table {
             name: $name,
@@ -148,7 +148,7 @@ macro_rules! table {
                 ") ORDER BY ", $key $(, ", ", $more)*, " LIMIT ", $limit
             ),
             first: concat!("SELECT ", $first, " FROM ", $name, " LIMIT 1"),
-            insert: concat!("INSERT INTO ", $name, " (", $first $(, ", ", $column)*, ") VALUES (", $($place),*, ")"),
+            insert: insert!($name, [$first $(, $column)*], $places),
             $($what: &$which,)*
             ..NO_TABLE
         }
@@ -166,7 +166,7 @@ const NO_TABLE: Table = Table {
     rows_at_once: PAGE,
     page: "",
     first: "",
-    insert: "",
+    insert: Insert { row: "", columns: "" },
     in_segments: None,
 };
 
@@ -175,7 +175,7 @@ macro_rules! records {
         table!(
             $name,
             ["key", "revision", "lookup", "status", "body"],
-            ["$1, $2, $3, $4, $5"],
+            "$1, $2, $3, $4, $5",
             numbers: [1],
             optional: [2, 3]
         )
@@ -187,19 +187,37 @@ const RECEIPTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
         "SELECT number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, dictionary \
          FROM segment_receipts WHERE number > $1 ORDER BY number LIMIT $2",
     ),
-    insert: "INSERT INTO segment_receipts (number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, \
-             dictionary) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    insert: insert!(
+        "segment_receipts",
+        [
+            "number",
+            "id",
+            "at_ms",
+            "request_id",
+            "intent",
+            "version",
+            "contract",
+            "outcome",
+            "body",
+            "user_mark",
+            "dictionary"
+        ],
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11"
+    ),
 };
 const PARTS_IN_SEGMENTS: SegmentStatements = SegmentStatements {
     page: Some(
         "SELECT receipt, place, partner, request_id, intent, at_ms, shown, quoted, body, dictionary \
          FROM segment_receipt_parts WHERE (receipt, place) > ($1, $2) ORDER BY receipt, place LIMIT $3",
     ),
-    insert: "INSERT INTO segment_receipt_parts (receipt, place, partner, request_id, intent, at_ms, shown, quoted, body, \
-             dictionary) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    insert: insert!(
+        "segment_receipt_parts",
+        ["receipt", "place", "partner", "request_id", "intent", "at_ms", "shown", "quoted", "body", "dictionary"],
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"
+    ),
 };
 const DICTIONARIES_IN_SEGMENTS: SegmentStatements =
-    SegmentStatements { page: None, insert: "INSERT INTO receipt_dictionaries (number, bytes) VALUES ($1, $2)" };
+    SegmentStatements { page: None, insert: insert!("receipt_dictionaries", ["number", "bytes"], "$1, $2") };
 
 /// All tables, in the order of the file. Those of segments stand in the rows' numbers (`receipts`).
 pub(crate) const TABLES: [Table; 40] = [
@@ -236,7 +254,7 @@ pub(crate) const TABLES: [Table; 40] = [
             "record_names",
             key ["kind", "name", "key"] page "$1, $2, $3", "$4",
             ["kind", "name", "key"],
-            ["$1, $2, $3"],
+            "$1, $2, $3",
         )
     },
     Table {
@@ -245,20 +263,20 @@ pub(crate) const TABLES: [Table; 40] = [
             "record_changes",
             key ["kind", "key"] page "$1, $2", "$3",
             ["kind", "key", "feed", "number"],
-            ["$1, $2, $3, $4"],
+            "$1, $2, $3, $4",
             numbers: [3]
         )
     },
-    table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
-    table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
+    table!("counters", ["name", "value"], "$1, $2", numbers: [1]),
+    table!("mail", ["id", "sealed", "not_before_ms", "tries"], "$1, $2, $3, $4", numbers: [2, 3]),
     table!(
         "audit_log",
         ["seq", "at_ms", "role", "actor", "action", "subject", "detail", "hash"],
-        ["$1, $2, $3, $4, $5, $6, $7, $8"],
+        "$1, $2, $3, $4, $5, $6, $7, $8",
         numbers: [0, 1]
     ),
-    table!("installation", ["id", "begun_at_ms"], ["$1, $2"], numbers: [1]),
-    table!("chain_starts", ["chain", "number", "hash", "seal"], ["$1, $2, $3, $4"], numbers: [1]),
+    table!("installation", ["id", "begun_at_ms"], "$1, $2", numbers: [1]),
+    table!("chain_starts", ["chain", "number", "hash", "seal"], "$1, $2, $3, $4", numbers: [1]),
     table!(
         "ledger",
         [
@@ -266,9 +284,7 @@ pub(crate) const TABLES: [Table; 40] = [
             "month", "amount", "rate", "judge", "stand_in", "late_minutes", "report", "kind", "receivable", "revenue",
             "reverses", "reason", "hash"
         ],
-        [
-            "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22"
-        ],
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22",
         numbers: [0, 1, 2, 3, 10, 11, 13, 14, 16, 17, 18, 19],
         optional: [14]
     ),
@@ -278,21 +294,21 @@ pub(crate) const TABLES: [Table; 40] = [
             "number", "at_ms", "partner", "intent", "request_id", "option_id", "external_id", "severity", "pointer",
             "code", "message", "source", "option_place", "excerpt"
         ],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14"],
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14",
         numbers: [0, 1, 12],
         optional: [5, 6, 11, 12, 13]
     ),
     Table {
         in_segments: Some(DICTIONARIES_IN_SEGMENTS),
         rows_at_once: FILES_PAGE,
-        ..table!("receipt_dictionaries", ["number", "bytes"], ["$1, $2"], numbers: [0], bytes: [1])
+        ..table!("receipt_dictionaries", ["number", "bytes"], "$1, $2", numbers: [0], bytes: [1])
     },
     Table {
         in_segments: Some(RECEIPTS_IN_SEGMENTS),
         ..table!(
         "receipts",
         ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body", "user_mark", "dictionary"],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11"],
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11",
         numbers: [0, 2, 10],
         bytes: [8],
         optional: [9, 10]
@@ -304,7 +320,7 @@ pub(crate) const TABLES: [Table; 40] = [
         "receipt_parts",
         key ["receipt", "place"] page "$1, $2", "$3",
         ["receipt", "place", "partner", "request_id", "intent", "at_ms", "shown", "quoted", "body", "dictionary"],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"],
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10",
         numbers: [0, 1, 5, 6, 9],
         bytes: [7, 8],
         optional: [9]
@@ -318,7 +334,7 @@ pub(crate) const TABLES: [Table; 40] = [
                 "number", "at_ms", "last_at_ms", "times", "others", "intent", "version", "contract", "function",
                 "request_id", "code", "fault", "message", "place", "input_bytes", "input"
             ],
-            ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16"],
+            "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16",
             numbers: [0, 1, 2, 3, 4, 14],
             optional: [9, 12, 13, 15]
         )

@@ -10,7 +10,7 @@ use crate::error::{EngineError, OpenError};
 use crate::location::{Location, StorePlace};
 use crate::postgres::{Postgres, PostgresTx};
 use crate::sqlite::{Sqlite, SqliteTx};
-use crate::value::{Row, Value};
+use crate::value::{Column, Row, Value};
 
 /// How often a transaction that waits for work elsewhere shows that it is not forgotten: well within [`Patience::statement`].
 const SHOW_LIFE_EVERY: Duration = Duration::from_secs(1);
@@ -132,6 +132,28 @@ pub(crate) trait Session {
     fn as_postgres(&mut self) -> Option<&mut PostgresTx>;
 }
 
+/// How rows are put into a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Insert {
+    /// SQLite's statement, whose parameters are the values of one row.
+    pub(crate) row: &'static str,
+    /// PostgreSQL's, whose parameters are the columns of many.
+    pub(crate) columns: &'static str,
+}
+
+/// Both statements for a table, its columns, and their parameters.
+macro_rules! insert {
+    ($table:literal, [$first:literal $(, $column:literal)*], $places:literal) => {
+        $crate::engine::Insert {
+            row: concat!("INSERT INTO ", $table, " (", $first $(, ", ", $column)*, ") VALUES (", $places, ")"),
+            columns: concat!(
+                "INSERT INTO ", $table, " (", $first $(, ", ", $column)*, ") SELECT * FROM UNNEST(", $places, ")"
+            ),
+        }
+    };
+}
+pub(crate) use insert;
+
 /// A transaction. Dropped without a commit, it is rolled back.
 pub(crate) enum Tx {
     Sqlite(SqliteTx),
@@ -154,15 +176,16 @@ impl Tx {
         }
     }
 
-    /// Runs a statement once with the values of each row, in their order.
-    pub(crate) async fn execute_all(&mut self, sql: &'static str, rows: Vec<Vec<Value>>) -> Result<(), EngineError> {
+    /// Puts rows of one form into a table, in their order.
+    pub(crate) async fn insert(&mut self, into: Insert, rows: Vec<Vec<Value>>) -> Result<(), EngineError> {
         rows.iter().flatten().try_for_each(Value::check)?;
         if rows.is_empty() {
             return Ok(());
         }
         match self {
-            Self::Sqlite(tx) => tx.execute_all(sql, rows).await,
-            Self::Postgres(tx) => tx.execute_all(sql, &rows).await,
+            Self::Sqlite(tx) => tx.execute_all(into.row, rows).await,
+            // A statement for each row would cost the server several times as much.
+            Self::Postgres(tx) => tx.query_columns(into.columns, &Column::of_rows(rows)?).await.map(drop),
         }
     }
 

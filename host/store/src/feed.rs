@@ -23,6 +23,10 @@ use crate::value::{Column, Row, Value};
 /// Numbers between two milliseconds, for feeds that begin anew: more than any store makes changes.
 const NUMBERS_OF_A_MS: i64 = 1_000_000;
 
+/// The table of what stands in feeds, and its column with the number.
+pub(crate) const TABLE: &str = "record_changes";
+const NUMBER_COLUMN: usize = 3;
+
 const COUNT: &str = "UPDATE counters SET value = value + 1 WHERE name = 'record_changes'";
 const TELL: &str = "INSERT INTO record_changes (kind, key, feed, number) \
                     SELECT $1, $2, $3, value FROM counters WHERE name = 'record_changes' \
@@ -36,9 +40,7 @@ const TELL_MANY: &str = "WITH counter AS (UPDATE counters SET value = value + ca
                          ON CONFLICT (kind, key) DO UPDATE SET feed = excluded.feed, number = excluded.number \
                          RETURNING number";
 const FORGET: &str = "DELETE FROM record_changes WHERE kind = $1 AND key = $2";
-const RENUMBER: &str = "UPDATE record_changes SET number = number + $1 - (SELECT MIN(number) FROM record_changes)";
-const RECOUNT: &str = "UPDATE counters SET value = (SELECT COALESCE(MAX(number), $1) FROM record_changes) \
-                       WHERE name = 'record_changes'";
+const RECOUNT: &str = "UPDATE counters SET value = $1 WHERE name = 'record_changes'";
 
 /// Puts a record at the end of its feed.
 pub(crate) async fn tell(tx: &mut impl Session, kind: Kind, key: String, feed: String) -> Result<(), EngineError> {
@@ -77,13 +79,43 @@ pub(crate) async fn forget(tx: &mut impl Session, kind: Kind, key: String) -> Re
     tx.execute(FORGET, vec![kind.name().into(), key.into()]).await.map(drop)
 }
 
-/// Numbers all that stands in feeds anew, greater than anything before. A store that is restored has lost what came after its
-/// backup, and would give numbers again that others have seen.
-pub(crate) async fn begin_anew(tx: &mut Tx, now: Timestamp) -> Result<(), EngineError> {
-    let first = i64::try_from(now.as_ms()).ok().and_then(|now_ms| now_ms.checked_mul(NUMBERS_OF_A_MS));
-    let first = first.ok_or_else(|| EngineError::failed("the time is too late for a number"))?;
-    tx.execute(RENUMBER, vec![first.into()]).await?;
-    tx.execute(RECOUNT, vec![first.into()]).await.and_then(require_counter)
+/// Numbers all that is restored into feeds anew, in the same order, and greater than anything before. A store that is restored has lost
+/// what came after its backup, and would give numbers again that others have seen.
+///
+/// Each row is renumbered before it is written: to change millions of rows afterwards takes longer than a statement may. All numbers are
+/// shifted by as much. The first row that is seen gets the number of the time; one with a number below it had one of the changes that
+/// the store has ever made, which are fewer than a millisecond has numbers for each millisecond since its own first.
+pub(crate) struct FeedsAnew {
+    first: i64,
+    shift: Option<i64>,
+    last: i64,
+}
+
+impl FeedsAnew {
+    /// Of a restore at this time.
+    pub(crate) fn at(now: Timestamp) -> Result<Self, EngineError> {
+        let first = i64::try_from(now.as_ms()).ok().and_then(|now_ms| now_ms.checked_mul(NUMBERS_OF_A_MS));
+        let first = first.ok_or_else(|| EngineError::failed("the time is too late for a number"))?;
+        Ok(Self { first, shift: None, last: first })
+    }
+
+    /// Gives a row of [`TABLE`] its new number, or says what is wrong with it.
+    pub(crate) fn renumber(&mut self, row: &mut [Value]) -> Result<(), &'static str> {
+        let Some(Value::Integer(Some(number))) = row.get_mut(NUMBER_COLUMN) else {
+            return Err("a row of a feed has no number");
+        };
+        let shift = self.shift.or_else(|| self.first.checked_sub(*number));
+        let moved = shift.and_then(|shift| number.checked_add(shift));
+        *number = moved.ok_or("a row of a feed has a number that no gateway gives")?;
+        self.shift = shift;
+        self.last = self.last.max(*number);
+        Ok(())
+    }
+
+    /// Has the counter go on from there.
+    pub(crate) async fn finish(self, tx: &mut Tx) -> Result<(), EngineError> {
+        tx.execute(RECOUNT, vec![self.last.into()]).await.and_then(require_counter)
+    }
 }
 
 /// What stands in feeds after a number. Several feeds are read in one state of the database: between two of them, a change
@@ -121,4 +153,51 @@ pub(crate) async fn read(
 
 fn changed_document(row: &Row) -> Result<ChangedDocument, EngineError> {
     Ok((row.number(5)?, tables::document(row)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+    fn restore(numbers: &[i64], at_ms: u64) -> Result<(Vec<i64>, i64), &'static str> {
+        let mut feeds = FeedsAnew::at(Timestamp::from_ms(at_ms)).expect("a time of today");
+        let mut given = Vec::new();
+        for number in numbers {
+            let mut row = ["orders".into(), "key".into(), "feed".into(), Value::Integer(Some(*number))];
+            feeds.renumber(&mut row)?;
+            let Value::Integer(Some(number)) = row[NUMBER_COLUMN] else { panic!("a number stays one") };
+            given.push(number);
+        }
+        Ok((given, feeds.last))
+    }
+
+    #[test]
+    fn what_is_restored_keeps_its_order_and_is_beyond_all_numbers_before() {
+        // Rows come by their keys, not by their numbers.
+        let (first, last) = restore(&[700, 2, 9_000_000], 20_000 * DAY_MS).expect("restored");
+        assert!(first[1] < first[0] && first[0] < first[2], "{first:?}");
+        assert!(first[1] > 9_000_000, "{first:?}");
+        assert_eq!(last, first[2]);
+        // The store goes on, is lost with what came after its backup, and is restored once more.
+        let lost = last + 5_000_000;
+        let (second, last) = restore(&first, 20_000 * DAY_MS + 60_000).expect("restored");
+        assert!(second.iter().all(|number| *number > lost), "{second:?}");
+        assert_eq!(last, second[2]);
+    }
+
+    #[test]
+    fn a_store_without_feeds_counts_from_the_time_on() {
+        assert_eq!(restore(&[], 7), Ok((Vec::new(), 7 * NUMBERS_OF_A_MS)));
+    }
+
+    #[test]
+    fn a_number_that_no_gateway_gives_is_refused() {
+        for numbers in [[i64::MIN, 0], [0, i64::MAX]] {
+            assert!(restore(&numbers, 20_000 * DAY_MS).is_err(), "{numbers:?}");
+        }
+        let mut row = ["orders".into(), "key".into(), "feed".into(), Value::Integer(None)];
+        assert!(FeedsAnew::at(Timestamp::from_ms(1)).expect("early").renumber(&mut row).is_err());
+    }
 }

@@ -13,8 +13,9 @@ use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use crate::backup::{BackupReport, End, FILE_BUFFER_BYTES, FORMAT, FORMAT_VERSION, Header, Line, TABLES};
-use crate::engine::Tx;
+use crate::engine::{Insert, Tx};
 use crate::error::BackupError;
+use crate::feed::FeedsAnew;
 use crate::receipts::{Restoring, value_bytes};
 use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
 use crate::value::Value;
@@ -58,7 +59,8 @@ impl SqlStore {
         let mut receipts = Restoring::into(self);
         let restored = async {
             expect_empty(&mut tx).await?;
-            let (end, has_receipts) = read_rows(&mut tx, &mut input, &mut receipts).await?;
+            let mut feeds = FeedsAnew::at(now)?;
+            let (end, has_receipts) = read_rows(&mut tx, &mut input, &mut receipts, &mut feeds).await?;
             outside.check(&installation::read(&mut tx).await?).map_err(BackupError::OtherInstallation)?;
             receipts.finish(&mut tx).await?;
             self.chains.begin_in(&mut tx).await?;
@@ -66,7 +68,7 @@ impl SqlStore {
             if let Some(fault) = ledger::follow(&mut tx, &self.chains).await?.faults.first() {
                 return Err(BackupError::Ledger(*fault));
             }
-            feed::begin_anew(&mut tx, now).await?;
+            feeds.finish(&mut tx).await?;
             Ok((tables::count_change(&mut tx).await?, BackupReport::new(end, has_receipts)))
         };
         match restored.await {
@@ -137,16 +139,16 @@ impl Input<'_> {
 /// Rows that are put into the database together: a statement for each would wait for an answer each.
 #[derive(Default)]
 struct Waiting {
-    insert: &'static str,
+    insert: Option<Insert>,
     rows: Vec<Vec<Value>>,
     bytes: i64,
 }
 
 impl Waiting {
-    async fn add(&mut self, tx: &mut Tx, insert: &'static str, row: Vec<Value>) -> Result<(), BackupError> {
-        if insert != self.insert || self.rows.len() >= ROWS_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
+    async fn add(&mut self, tx: &mut Tx, insert: Insert, row: Vec<Value>) -> Result<(), BackupError> {
+        if self.insert != Some(insert) || self.rows.len() >= ROWS_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
             self.flush(tx).await?;
-            self.insert = insert;
+            self.insert = Some(insert);
         }
         self.bytes += row.iter().map(value_bytes).sum::<i64>();
         self.rows.push(row);
@@ -154,8 +156,9 @@ impl Waiting {
     }
 
     async fn flush(&mut self, tx: &mut Tx) -> Result<(), BackupError> {
+        let Some(insert) = self.insert else { return Ok(()) };
         self.bytes = 0;
-        Ok(tx.execute_all(self.insert, std::mem::take(&mut self.rows)).await?)
+        Ok(tx.insert(insert, std::mem::take(&mut self.rows)).await?)
     }
 }
 
@@ -172,6 +175,7 @@ async fn read_rows(
     tx: &mut Tx,
     input: &mut Input<'_>,
     receipts: &mut Restoring<'_>,
+    feeds: &mut FeedsAnew,
 ) -> Result<(End, bool), BackupError> {
     let line = input.next().await?;
     let header: Header = input.parse(&line)?;
@@ -190,7 +194,11 @@ async fn read_rows(
         input.digest.update(&line);
         let table = TABLES.iter().find(|table| table.name == name);
         let table = table.ok_or_else(|| input.say_damaged("there is no table of that name"))?;
-        let values = table.values(row).ok_or_else(|| input.say_damaged("the row has another form than its table"))?;
+        let mut values =
+            table.values(row).ok_or_else(|| input.say_damaged("the row has another form than its table"))?;
+        if table.name == feed::TABLE {
+            feeds.renumber(&mut values).map_err(|problem| input.say_damaged(problem))?;
+        }
         if let Some((insert, values)) = receipts.take(tx, table, values).await? {
             waiting.add(tx, insert, values).await?;
         }

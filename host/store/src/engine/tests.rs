@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use test_servers::postgres::Postgres;
 
-use super::{Engine, Patience, Session as _};
+use super::{Engine, Insert, Patience, Session as _};
 use crate::error::EngineError;
 use crate::location::Location;
 use crate::value::{Column, Value};
@@ -40,7 +40,7 @@ async fn open(location: &Location, patience: Patience) -> Engine {
     engine
 }
 
-const INSERT: &str = "INSERT INTO things (name, size) VALUES ($1, $2)";
+const INSERT: Insert = insert!("things", ["name", "size"], "$1, $2");
 
 fn thing(name: &str) -> Vec<Value> {
     vec![name.into(), i64::MIN.into()]
@@ -55,15 +55,15 @@ async fn names(engine: &Engine) -> Vec<String> {
 async fn many_rows_are_all_written_or_none() {
     for (engine, _folder) in engines(Patience::default()).await {
         let mut tx = engine.write().await.unwrap();
-        tx.execute_all(INSERT, Vec::new()).await.unwrap();
+        tx.insert(INSERT, Vec::new()).await.unwrap();
         let many: Vec<String> = (100..400).map(|number| format!("thing {number}")).collect();
-        tx.execute_all(INSERT, many.iter().map(|name| thing(name)).collect()).await.unwrap();
+        tx.insert(INSERT, many.iter().map(|name| thing(name)).collect()).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(names(&engine).await, many);
 
         let mut tx = engine.write().await.unwrap();
         let twice = vec![thing("a"), thing("b"), thing("thing 200"), thing("c")];
-        assert!(matches!(tx.execute_all(INSERT, twice).await, Err(EngineError::Taken)));
+        assert!(matches!(tx.insert(INSERT, twice).await, Err(EngineError::Taken)));
         tx.rollback().await;
         assert_eq!(names(&engine).await, many);
         engine.close().await;
@@ -74,13 +74,13 @@ async fn many_rows_are_all_written_or_none() {
 async fn a_dropped_transaction_is_rolled_back() {
     for (engine, _folder) in engines(Patience::default()).await {
         let mut tx = engine.write().await.unwrap();
-        assert_eq!(tx.execute(INSERT, thing("a")).await.unwrap(), 1);
+        assert_eq!(tx.execute(INSERT.row, thing("a")).await.unwrap(), 1);
         drop(tx);
         let mut tx = engine.write().await.unwrap();
-        tx.execute(INSERT, thing("b")).await.unwrap();
+        tx.execute(INSERT.row, thing("b")).await.unwrap();
         tx.rollback().await;
         let mut tx = engine.write().await.unwrap();
-        tx.execute(INSERT, thing("c")).await.unwrap();
+        tx.execute(INSERT.row, thing("c")).await.unwrap();
         assert_eq!(names(&engine).await, [""; 0], "nobody sees what does not hold yet");
         tx.commit().await.unwrap();
         assert_eq!(names(&engine).await, ["c"]);
@@ -92,11 +92,11 @@ async fn a_dropped_transaction_is_rolled_back() {
 async fn a_silent_transaction_is_rolled_back_for_those_that_wait() {
     for (engine, _folder) in engines(Patience { begin: LONG, statement: SHORT }).await {
         let mut silent = engine.write().await.unwrap();
-        silent.execute(INSERT, thing("a")).await.unwrap();
+        silent.execute(INSERT.row, thing("a")).await.unwrap();
         let mut tx = engine.write().await.expect("its turn comes");
-        tx.execute(INSERT, thing("b")).await.unwrap();
+        tx.execute(INSERT.row, thing("b")).await.unwrap();
         tx.commit().await.unwrap();
-        let late = silent.execute(INSERT, thing("c")).await;
+        let late = silent.execute(INSERT.row, thing("c")).await;
         // PostgreSQL ends the connection with it.
         assert!(matches!(late, Err(EngineError::Failed { .. } | EngineError::Unavailable { .. })), "{late:?}");
         assert!(silent.commit().await.is_err());
@@ -119,11 +119,11 @@ async fn who_waits_too_long_is_told_so() {
 async fn a_taken_name_is_told_from_other_failures() {
     for (engine, _folder) in engines(Patience::default()).await {
         let mut tx = engine.write().await.unwrap();
-        tx.execute(INSERT, thing("a")).await.unwrap();
-        assert!(matches!(tx.execute(INSERT, thing("a")).await, Err(EngineError::Taken)));
+        tx.execute(INSERT.row, thing("a")).await.unwrap();
+        assert!(matches!(tx.execute(INSERT.row, thing("a")).await, Err(EngineError::Taken)));
         drop(tx);
         let mut tx = engine.write().await.unwrap();
-        let null = tx.execute(INSERT, vec![Value::Text(None), 1_u32.into()]).await;
+        let null = tx.execute(INSERT.row, vec![Value::Text(None), 1_u32.into()]).await;
         assert!(matches!(null, Err(EngineError::Failed { .. })), "{null:?}");
         drop(tx);
         assert!(matches!(engine.query("SELECT nonsense", Vec::new()).await, Err(EngineError::Failed { .. })));
@@ -136,10 +136,10 @@ async fn who_reads_sees_one_state() {
         let mut reader = engine.read().await.unwrap();
         assert_eq!(reader.query("SELECT name FROM things", Vec::new()).await.unwrap().len(), 0);
         let mut tx = engine.write().await.unwrap();
-        tx.execute(INSERT, thing("a")).await.unwrap();
+        tx.execute(INSERT.row, thing("a")).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(reader.query("SELECT name FROM things", Vec::new()).await.unwrap().len(), 0);
-        assert!(reader.execute(INSERT, thing("b")).await.is_err(), "and changes nothing");
+        assert!(reader.execute(INSERT.row, thing("b")).await.is_err(), "and changes nothing");
         drop(reader);
         assert_eq!(names(&engine).await, ["a"]);
     }
@@ -163,7 +163,7 @@ async fn broken_connections_are_replaced() {
         assert!(readers.iter().all(|names| names.len() == round));
         break_connections(&engine).await;
         let mut tx = engine.write().await.expect("a connection is made");
-        tx.execute(INSERT, thing(&format!("{round}"))).await.unwrap();
+        tx.execute(INSERT.row, thing(&format!("{round}"))).await.unwrap();
         tx.commit().await.unwrap();
         break_connections(&engine).await;
         assert_eq!(names(&engine).await.len(), round + 1);
@@ -210,7 +210,7 @@ async fn more_than_there_are_connections_wait_for_each_other() {
             let engine = Arc::clone(&engine);
             tokio::spawn(async move {
                 let mut tx = engine.write().await.unwrap();
-                tx.execute(INSERT, thing(&format!("{at:02}"))).await.unwrap();
+                tx.execute(INSERT.row, thing(&format!("{at:02}"))).await.unwrap();
                 tx.commit().await.unwrap();
                 names(&engine).await.len()
             })
@@ -228,7 +228,7 @@ async fn a_server_that_freezes_crashes_or_takes_reads_alone_is_unavailable_and_t
     let engine = open(&location, Patience { begin: SHORT, statement: SHORT }).await;
     let write = async |name: &str| {
         let mut tx = engine.write().await?;
-        tx.execute(INSERT, thing(name)).await?;
+        tx.execute(INSERT.row, thing(name)).await?;
         tx.commit().await
     };
     let is_unavailable = |outcome: Result<(), EngineError>| matches!(outcome, Err(EngineError::Unavailable { .. }));

@@ -14,7 +14,6 @@ use std::time::Duration;
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
 };
-use futures_util::future::try_join_all;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -433,16 +432,6 @@ impl PostgresTx {
 
     pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
         Ok(in_time(self.each, execute(self.client()?, sql, &values)).await?)
-    }
-
-    /// Runs a statement once with the values of each row. They are all sent before the first answer is waited for.
-    pub(crate) async fn execute_all(&mut self, sql: &'static str, rows: &[Vec<Value>]) -> Result<(), EngineError> {
-        let client = self.client()?;
-        let Some((first, others)) = rows.split_first() else { return Ok(()) };
-        // The first one prepares the statement.
-        in_time(self.each, execute(client, sql, first)).await?;
-        in_time(self.each, try_join_all(others.iter().map(|row| execute(client, sql, row)))).await?;
-        Ok(())
     }
 
     pub(crate) async fn query(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {

@@ -6,7 +6,7 @@ use intent_gateway_domain::clock::Timestamp;
 
 use super::{INSERT_SEGMENT, begun_value, first_number, kept, partitions, segment_of};
 use crate::backup::Table;
-use crate::engine::{Engine, Tx};
+use crate::engine::{Engine, Insert, Tx};
 use crate::error::{BackupError, EngineError};
 use crate::records::SqlStore;
 use crate::sqlite::{Batch, OpenSegments, SegmentFiles};
@@ -85,7 +85,7 @@ impl<'s> Restoring<'s> {
         tx: &mut Tx,
         table: &'static Table,
         row: Vec<Value>,
-    ) -> Result<Option<(&'static str, Vec<Value>)>, BackupError> {
+    ) -> Result<Option<(Insert, Vec<Value>)>, BackupError> {
         let Some(statements) = table.in_segments else { return Ok(Some((table.insert, row))) };
         let number = match row.first() {
             Some(Value::Integer(Some(number))) => u64::try_from(*number).unwrap_or_default(),
@@ -110,12 +110,12 @@ impl<'s> Restoring<'s> {
             return Ok(Some((statements.insert, row)));
         }
         let fits = |(waiting, insert, rows): &(u64, &str, Vec<Vec<Value>>)| {
-            *waiting == segment && *insert == table.insert && rows.len() < AT_ONCE
+            *waiting == segment && *insert == table.insert.row && rows.len() < AT_ONCE
         };
         if !self.waiting.as_ref().is_some_and(fits) {
             self.flush(tx).await?;
         }
-        self.waiting.get_or_insert_with(|| (segment, table.insert, Vec::new())).2.push(row);
+        self.waiting.get_or_insert_with(|| (segment, table.insert.row, Vec::new())).2.push(row);
         Ok(None)
     }
 
