@@ -82,9 +82,10 @@ pub(crate) async fn forget(tx: &mut impl Session, kind: Kind, key: String) -> Re
 /// Numbers all that is restored into feeds anew, in the same order, and greater than anything before. A store that is restored has lost
 /// what came after its backup, and would give numbers again that others have seen.
 ///
-/// Each row is renumbered before it is written: to change millions of rows afterwards takes longer than a statement may. All numbers are
-/// shifted by as much. The first row that is seen gets the number of the time; one with a number below it had one of the changes that
-/// the store has ever made, which are fewer than a millisecond has numbers for each millisecond since its own first.
+/// Each row is renumbered before it is written: to change millions of rows afterwards takes longer than a statement may. All numbers
+/// move by the same distance, by which the first row that comes gets the number of the present time. Rows do not come in the order of
+/// their numbers, so others may get a smaller one, by no more than the changes that the store has ever made. These are far fewer than
+/// the numbers of the time since the restore before, so that every new number is greater than every old one.
 pub(crate) struct FeedsAnew {
     first: i64,
     shift: Option<i64>,
@@ -105,7 +106,7 @@ impl FeedsAnew {
             return Err("a row of a feed has no number");
         };
         let shift = self.shift.or_else(|| self.first.checked_sub(*number));
-        let moved = shift.and_then(|shift| number.checked_add(shift));
+        let moved = shift.and_then(|shift| number.checked_add(shift)).filter(|moved| *moved > 0);
         *number = moved.ok_or("a row of a feed has a number that no gateway gives")?;
         self.shift = shift;
         self.last = self.last.max(*number);
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_number_that_no_gateway_gives_is_refused() {
-        for numbers in [[i64::MIN, 0], [0, i64::MAX]] {
+        for numbers in [[i64::MIN, 0], [0, i64::MAX], [i64::MAX, 1]] {
             assert!(restore(&numbers, 20_000 * DAY_MS).is_err(), "{numbers:?}");
         }
         let mut row = ["orders".into(), "key".into(), "feed".into(), Value::Integer(None)];
