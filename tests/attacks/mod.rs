@@ -24,6 +24,7 @@ mod misleading_text;
 mod mixed_up_servers;
 mod postgres_impostor;
 mod readable_reference;
+mod repeated_words;
 mod scoped_token;
 mod sign_in_lockout;
 mod smuggled_request;

@@ -48,11 +48,17 @@ const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const KEY: &str = "whsec_of_coolcar";
 const REFUSED_NOTE: &str = "no good";
 
-/// A contract that finds a mismatch wherever what was quoted is not what `done` says.
-fn played(version: &str) -> Arc<ScriptedContract> {
+/// A contract that says of reports what those that ship say.
+fn scripted(version: &str) -> ScriptedContract {
     let mut declared = descriptor(version);
     declared.completion.amount_max_inr = 1_000_000;
-    let contract = ScriptedContract::new(declared).with_digest(Digest::of(version.as_bytes()));
+    declared.completion.statuses = vec!["completed".to_owned()];
+    ScriptedContract::new(declared).with_digest(Digest::of(version.as_bytes()))
+}
+
+/// A contract that finds a mismatch wherever what was quoted is not what `done` says.
+fn played(version: &str) -> Arc<ScriptedContract> {
+    let contract = scripted(version);
     Arc::new(contract.on_check_completion(|_, report, about| judge(report, about.quoted)))
 }
 
@@ -81,7 +87,7 @@ fn judge(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, Contra
         charged: report["status"] == "completed",
         late_minutes: Some(7),
         findings,
-        strikes: Vec::new(),
+        strikes: if report["notes"] == "relabelled" { vec![violation("/done", "RELABELLED")] } else { Vec::new() },
     })
 }
 
@@ -438,8 +444,7 @@ fn everything_wrong_with_a_report_is_told_at_once() {
     let world = World::new(&["1.0.0", "1.1.0"]);
     // The contract finds a common member wrong as the host does, and one of its own.
     let strict = |version: &str| {
-        let contract = ScriptedContract::new(descriptor(version)).with_digest(Digest::of(version.as_bytes()));
-        Arc::new(contract.on_check_completion(|_, report, _| {
+        Arc::new(scripted(version).on_check_completion(|_, report, _| {
             let report: Value = serde_json::from_str(report).expect("an object");
             if report["notes"] == "trap" {
                 return Err(ContractFault::trap("unreachable").into());
@@ -462,6 +467,13 @@ fn everything_wrong_with_a_report_is_told_at_once() {
     let mut wrong = report();
     (wrong["amount_inr"], wrong["closed_at"]) = (json!(-1), json!("yesterday"));
     assert_eq!(told(&wrong.to_string()), all, "the common ones first, nothing twice");
+    // What its descriptor says of sound members is told as well, although the contract has not come to them.
+    let mut unlisted = report();
+    (unlisted["status"], unlisted["tips_inr"]) = (json!("done"), json!(99_999_999));
+    let stated = ["/status NOT_IN_VOCABULARY", "/tips_inr OUT_OF_RANGE"];
+    assert_eq!(told(&unlisted.to_string()), [all[0], all[2], stated[0], stated[1]]);
+    unlisted["closed_at"] = json!("yesterday");
+    assert_eq!(told(&unlisted.to_string()), [all[1], all[0], all[2], stated[0], stated[1]]);
     // Without what names the order, too.
     wrong["external_id"] = json!(7);
     assert_eq!(told(&wrong.to_string()), ["/external_id WRONG_TYPE", all[0], all[1], all[2]]);
@@ -482,6 +494,37 @@ fn everything_wrong_with_a_report_is_told_at_once() {
     world.quote("1.0.0", &[json!({"done": "gas", "where": "here"})]);
     assert_eq!(told(&wrong.to_string()), common);
     assert_eq!((contract.calls().len(), world.entries().len(), world.found().len()), (asked, 0, 0));
+}
+
+#[test]
+fn refused_reports_of_one_business_take_a_bounded_part_of_the_journal() {
+    let world = World::new(&["1.0.0"]);
+    let long = "x".repeat(60_000);
+    let mut named_at_length = report();
+    for name in ["intent", "external_id", "request_id"] {
+        named_at_length[name] = json!(long);
+    }
+    code(world.send(&named_at_length.to_string()));
+    let found = world.journal.all_findings();
+    let held = |found: &Finding| {
+        found.intent.len() + found.request_id.len() + found.external_id.as_ref().map_or(0, String::len)
+    };
+    assert!(!found.is_empty() && found.iter().all(|found| held(found) < 1_000), "{found:?}");
+    for _ in 0..100 {
+        code(world.send(&with("amount_inr", json!("1"))));
+    }
+    // The one before counts.
+    assert_eq!(world.journal.all_findings().len() - found.len(), 29);
+}
+
+#[test]
+fn a_report_that_the_contract_strikes_is_booked_and_counts_against_the_partner() {
+    let world = World::new(&["1.0.0"]);
+    world.send(&with("notes", json!("relabelled"))).expect("it is taken");
+    let struck = world.desk.books.findings().into_iter().filter(|found| found.severity == Severity::Strike);
+    let struck: Vec<_> = struck.map(|found| (found.violation.code, found.source)).collect();
+    assert_eq!(struck, [("RELABELLED".to_owned(), Some(Source::Report))]);
+    assert_eq!(world.entries().len(), 1);
 }
 
 #[test]

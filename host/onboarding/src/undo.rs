@@ -153,6 +153,8 @@ impl Connection {
         // What was learnt of the partner meanwhile stays learnt, and the reviews were superseded by the move.
         self.pardoned_at_ms = now_held.pardoned_at_ms;
         self.told_strikes = now_held.told_strikes;
+        // Whoever was live owes commission, wherever it was reached then.
+        self.first_live_at_ms = [self.first_live_at_ms, now_held.first_live_at_ms].into_iter().flatten().min();
         self.forget_reviews();
         if self.state == ConnectionState::Live {
             self.next_probe_at_ms = Some(now);

@@ -205,7 +205,7 @@ impl Intake {
                 Err(error.into())
             }
         };
-        taken.inspect_err(|error| refusal::record(&*self.journal, &partner, body, error, now))
+        taken.inspect_err(|error| refusal::record(&*self.journal, &self.reports, &partner, body, error, now))
     }
 
     /// Takes a report that its partner has signed.
@@ -287,7 +287,7 @@ impl Intake {
     /// The refusal of a report whose common members are wrong, with what its contract finds wrong besides: the common ones
     /// first, and nothing twice. The contract is not asked where nobody can tell which it would be.
     async fn refuse(&self, malformed: Malformed, partner: &PartnerId, body: &[u8], now: Timestamp) -> IntakeError {
-        let Malformed { mut refusal, intent, external_id, request_id } = malformed;
+        let Malformed { mut refusal, intent, external_id, request_id, stated } = malformed;
         let (Some(intent), Ok(text)) = (intent, std::str::from_utf8(body)) else {
             return IntakeError::Refused(refusal);
         };
@@ -325,6 +325,7 @@ impl Intake {
             // Its fault is counted against the version. The report is refused either way.
             Ok(_) | Err(ContractError::Fault(_)) => {}
         }
+        add_missing(&mut refusal, stated.breaches(&contract.descriptor().completion));
         IntakeError::Refused(refusal)
     }
 
@@ -357,7 +358,8 @@ impl Intake {
         let context = CallContext { request_id: report.request_id.clone(), now };
         let view = order.view();
         let about = About { quoted: option.as_deref().map(RawValue::get), order: Some(&view) };
-        let checked = check(&*contract, &context, text, about).await?;
+        let checked = check(&*contract, &context, text, about).await;
+        let checked = checked.map_err(|error| complete_refusal(error, report, &*contract))?;
         let mut findings = report.findings(now);
         if *found_by == FoundBy::Request {
             findings.push(identifier_new(&report.external_id));
@@ -398,7 +400,8 @@ impl Intake {
         let judge = self.judge_of(&report.intent, quoted).await;
         let (contract, stand_in) = judge.ok_or_else(|| IntakeError::UnknownIntent(report.intent.to_string()))?;
         let context = CallContext { request_id: report.request_id.clone(), now };
-        let checked = best_fit(&*contract, &context, text, quoted).await?;
+        let checked = best_fit(&*contract, &context, text, quoted).await;
+        let checked = checked.map_err(|error| complete_refusal(error, report, &*contract))?;
         let mut findings = report.findings(now);
         if contract.descriptor().order.is_some() {
             findings.push(not_seen());
@@ -451,9 +454,26 @@ async fn check(
     })
 }
 
+/// A contract's refusal, with what its descriptor says of members that it has not come to: a contract need judge no values in a
+/// report whose shape is broken.
+fn complete_refusal(error: IntakeError, report: &Report, contract: &dyn Contract) -> IntakeError {
+    let IntakeError::Refused(mut refusal) = error else { return error };
+    add_missing(&mut refusal, report.stated().breaches(&contract.descriptor().completion));
+    IntakeError::Refused(refusal)
+}
+
+/// Adds violations of members of which nothing is told yet.
+fn add_missing(refusal: &mut Refusal, found: Vec<Violation>) {
+    for violation in found {
+        if refusal.violations.iter().all(|told| told.pointer != violation.pointer) {
+            refusal.violations.push(violation);
+        }
+    }
+}
+
 fn not_routed() -> Violation {
     let message = "No ranking of this request that is kept has shown an option of the partner, so there is nothing to \
-                   compare the report with. `request_id` is that of the search, not of the call that booked.";
+                   compare the report with. `request_id` is that of the search, or of the call that booked.";
     Violation { pointer: "/request_id".to_owned(), code: REQUEST_NOT_ROUTED.to_owned(), message: message.to_owned() }
 }
 

@@ -30,6 +30,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::money::Paise;
 use intent_gateway_domain::violations::{Violations, code, longer_than, quote};
 
 /// Largest body of a report, bytes: what the edge admits before the signature is looked at.
@@ -80,6 +81,43 @@ pub(crate) struct Malformed {
     pub(crate) intent: Option<IntentId>,
     pub(crate) external_id: Option<String>,
     pub(crate) request_id: Option<String>,
+    pub(crate) stated: Box<Stated>,
+}
+
+/// What of a report its contract's descriptor has a say in, as far as it could be read.
+#[derive(Debug, Default)]
+pub(crate) struct Stated {
+    status: Option<String>,
+    /// In the order of [`amounts::MEMBERS`].
+    amounts: [Option<Paise>; amounts::MEMBERS.len()],
+}
+
+impl Stated {
+    /// What the descriptor does not allow.
+    pub(crate) fn breaches(&self, declared: &Completion) -> Vec<Violation> {
+        let mut found = Violations::default();
+        if let Some(status) = self.status.as_ref().filter(|status| !declared.statuses.contains(status)) {
+            let message = format!("expected one of {}, found {}", declared.statuses.join(", "), quote(status));
+            found.push("/status", code::NOT_IN_VOCABULARY, message);
+        }
+        push_excessive_amounts(self.amounts, declared, &mut found);
+        found.into_vec()
+    }
+}
+
+/// Amounts that are beyond what the intent's contract states.
+fn push_excessive_amounts(
+    amounts: [Option<Paise>; amounts::MEMBERS.len()],
+    declared: &Completion,
+    found: &mut Violations,
+) {
+    let most = declared.amount_max();
+    for (name, amount) in amounts::MEMBERS.into_iter().zip(amounts) {
+        if let Some(amount) = amount.filter(|amount| *amount > most) {
+            let message = format!("expected at most {most} for an order of this intent, found {amount}");
+            found.push(format!("/{name}"), code::OUT_OF_RANGE, message);
+        }
+    }
 }
 
 /// What a report is booked under, once (design: Completion).
@@ -135,13 +173,15 @@ impl Report {
         let ReadMembers { intent, external_id, request_id, amounts, closed_at, status, content } = read;
         if found.is_empty()
             && let (Some(intent), Some(external_id), Some(request_id)) = (&intent, &external_id, &request_id)
-            && let (Some(amounts), Some(closed_at), Some(status), Some(content)) = (amounts, closed_at, status, content)
+            && let (Some(closed_at), Some(status), Some(content)) = (closed_at, &status, content)
+            && let [Some(amount), Some(gst), Some(tips), Some(pass_through)] = amounts
         {
             let (intent, external_id, request_id) = (intent.clone(), external_id.clone(), request_id.clone());
+            let (amounts, status) = (Amounts { amount, gst, tips, pass_through }, status.clone());
             return Ok(Self { intent, external_id, request_id, amounts, closed_at, status, content });
         }
         let refusal = Refusal::invalid_request(found.into_vec());
-        Err(Malformed { refusal, intent, external_id, request_id })
+        Err(Malformed { refusal, intent, external_id, request_id, stated: Box::new(Stated { status, amounts }) })
     }
 
     /// The key of this report when it comes from `partner`.
@@ -164,19 +204,23 @@ impl Report {
         }]
     }
 
+    /// What of it the contract's descriptor has a say in.
+    pub(crate) fn stated(&self) -> Stated {
+        Stated { status: Some(self.status.clone()), amounts: self.read_amounts() }
+    }
+
+    fn read_amounts(&self) -> [Option<Paise>; amounts::MEMBERS.len()] {
+        let Amounts { amount, gst, tips, pass_through } = self.amounts;
+        [amount, gst, tips, pass_through].map(Some)
+    }
+
     /// Sees to it that no amount is beyond what the intent's contract states, whatever the contract itself makes of it.
     ///
     /// # Errors
     /// `INVALID_REQUEST` with each amount that is.
     pub fn check_amounts(&self, declared: &Completion) -> Result<(), Refusal> {
-        let Amounts { amount, gst, tips, pass_through } = self.amounts;
-        let (most, mut found) = (declared.amount_max(), Violations::default());
-        for (name, amount) in amounts::MEMBERS.into_iter().zip([amount, gst, tips, pass_through]) {
-            if amount > most {
-                let message = format!("expected at most {most} for an order of this intent, found {amount}");
-                found.push(format!("/{name}"), code::OUT_OF_RANGE, message);
-            }
-        }
+        let mut found = Violations::default();
+        push_excessive_amounts(self.read_amounts(), declared, &mut found);
         if found.is_empty() { Ok(()) } else { Err(Refusal::invalid_request(found.into_vec())) }
     }
 
@@ -206,7 +250,7 @@ struct ReadMembers {
     intent: Option<IntentId>,
     external_id: Option<String>,
     request_id: Option<String>,
-    amounts: Option<Amounts>,
+    amounts: [Option<Paise>; amounts::MEMBERS.len()],
     closed_at: Option<Timestamp>,
     status: Option<String>,
     content: Option<Digest>,
@@ -304,12 +348,11 @@ impl<'a> Fields<'a, '_> {
         intent
     }
 
-    fn amounts(&mut self) -> Option<Amounts> {
-        let [amount, gst, tips, pass_through] = amounts::MEMBERS.map(|name| {
+    fn amounts(&mut self) -> [Option<Paise>; amounts::MEMBERS.len()] {
+        amounts::MEMBERS.map(|name| {
             let raw = self.require(name)?;
             amounts::read(raw).map_err(|wrong| self.refuse(name, wrong.code(), wrong.message(raw))).ok()
-        });
-        Some(Amounts { amount: amount?, gst: gst?, tips: tips?, pass_through: pass_through? })
+        })
     }
 
     fn closed_at(&mut self) -> Option<Timestamp> {

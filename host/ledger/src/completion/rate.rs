@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use intent_gateway_domain::clock::Timestamp;
@@ -16,6 +16,10 @@ use intent_gateway_domain::id::PartnerId;
 /// What is counted together, milliseconds.
 const MINUTE_MS: u64 = 60 * 1_000;
 
+/// Refused reports of one business in a minute of which findings are kept, at each gateway. What is found shares the room of what waits
+/// to be written with the receipts and findings of everybody.
+pub(super) const REFUSED_NOTED_PER_MINUTE_MAX: u32 = 30;
+
 /// Counts the reports of each business.
 #[derive(Debug, Default)]
 pub struct ReportRate {
@@ -23,6 +27,8 @@ pub struct ReportRate {
     per_minute: AtomicU32,
     fleet: Fleet,
     counts: Mutex<Counts>,
+    /// Of those, the refused ones.
+    refused: Mutex<Counts>,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +36,23 @@ struct Counts {
     /// Which minute since the epoch is counted.
     minute: u64,
     by_partner: HashMap<PartnerId, u32>,
+}
+
+impl Counts {
+    /// Counts one more, if that is not more than so many in a minute; else says when the next minute begins.
+    fn count(&mut self, partner: &PartnerId, most: u32, now: Timestamp) -> Result<(), Duration> {
+        let (minute, passed_ms) = (now.as_ms() / MINUTE_MS, now.as_ms() % MINUTE_MS);
+        if self.minute != minute {
+            self.minute = minute;
+            self.by_partner.clear();
+        }
+        let counted = self.by_partner.entry(partner.clone()).or_default();
+        if *counted >= most {
+            return Err(Duration::from_millis(MINUTE_MS - passed_ms));
+        }
+        *counted += 1;
+        Ok(())
+    }
 }
 
 impl ReportRate {
@@ -53,20 +76,18 @@ impl ReportRate {
     pub(crate) fn count(&self, partner: &PartnerId, now: Timestamp) -> Result<(), Duration> {
         let per_minute = NonZeroU32::new(self.per_minute.load(Ordering::Relaxed));
         let Some(most) = per_minute.map(|most| self.fleet.share(most)) else { return Ok(()) };
-        let (minute, passed_ms) = (now.as_ms() / MINUTE_MS, now.as_ms() % MINUTE_MS);
-        // Counts are whole after every step, so that those which a panic interrupted can be used.
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.minute != minute {
-            counts.minute = minute;
-            counts.by_partner.clear();
-        }
-        let counted = counts.by_partner.entry(partner.clone()).or_default();
-        if *counted >= most.get() {
-            return Err(Duration::from_millis(MINUTE_MS - passed_ms));
-        }
-        *counted += 1;
-        Ok(())
+        lock(&self.counts).count(partner, most.get(), now)
     }
+
+    /// Counts a refused report; whether findings of it are kept.
+    pub(super) fn may_note_refusal(&self, partner: &PartnerId, now: Timestamp) -> bool {
+        lock(&self.refused).count(partner, REFUSED_NOTED_PER_MINUTE_MAX, now).is_ok()
+    }
+}
+
+/// Counts are whole after every step, so that those which a panic interrupted can be used.
+fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -6,12 +6,15 @@
 use serde::Deserialize;
 
 use super::intake::IntakeError;
+use super::rate::ReportRate;
 use super::signature::SignatureError;
+use super::{EXTERNAL_ID_MAX_CHARS, INTENT_MAX_CHARS};
 use crate::FINDINGS_MAX;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
+use intent_gateway_domain::findings::{Finding, Severity, Source, cut, excerpt};
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::ports::Journal;
 
@@ -38,24 +41,34 @@ enum Name {
 }
 
 impl Name {
-    fn into_text(self) -> Option<String> {
+    /// At most so many characters of it: each finding holds them again.
+    fn into_text(self, max_chars: usize) -> Option<String> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text) => Some(cut(&text, max_chars)),
             Self::Absent | Self::Other(_) => None,
         }
     }
 }
 
-/// Records why a signed report was refused. A failure of the gateway's own is not the partner's.
-pub(super) fn record(journal: &dyn Journal, partner: &PartnerId, body: &[u8], error: &IntakeError, now: Timestamp) {
+/// Records why a signed report was refused, as long as there are not too many of them. A failure of the gateway's own is not the
+/// partner's.
+pub(super) fn record(
+    journal: &dyn Journal,
+    rate: &ReportRate,
+    partner: &PartnerId,
+    body: &[u8],
+    error: &IntakeError,
+    now: Timestamp,
+) {
     let violations = violations(error);
-    if violations.is_empty() {
+    if violations.is_empty() || !rate.may_note_refusal(partner, now) {
         return;
     }
     let text = std::str::from_utf8(body).unwrap_or_default();
     let Names { intent, external_id, request_id } = serde_json::from_str(text).unwrap_or_default();
-    let (intent, external_id) = (intent.into_text().unwrap_or_default(), external_id.into_text());
-    let request_id = request_id.into_text().unwrap_or_default();
+    let intent = intent.into_text(INTENT_MAX_CHARS).unwrap_or_default();
+    let external_id = external_id.into_text(EXTERNAL_ID_MAX_CHARS);
+    let request_id = request_id.into_text(REQUEST_ID_MAX_CHARS).unwrap_or_default();
     for violation in violations.into_iter().take(FINDINGS_MAX) {
         journal.record(Finding {
             at_ms: now,

@@ -259,6 +259,31 @@ fn the_owner_is_told_of_the_first_endpoint_and_takes_it_back_until_it_was_live()
 }
 
 #[test]
+fn a_move_that_is_undone_after_going_live_does_not_make_somebody_who_never_was() {
+    let world = World::new();
+    let account = world.account();
+    let by = world.partner(&account, true);
+    world.submit(&account, true);
+    world.approve(&account);
+    world.mails();
+    block_on(world.onboarding.connections.register(&account, &endpoint("a"), &by)).expect("taken");
+    let first = world.undo_code();
+    world.pass_ms(1_000);
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &by)).expect("moved");
+    let second = world.undo_code();
+    block_on(world.onboarding.probes.run(&account, &actor("admin"))).expect("probed");
+    world.test(&account);
+    block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
+    let live = block_on(world.onboarding.connections.get(&account)).expect("there").first_live_at_ms;
+    assert!(live.is_some());
+    world.undo(&account, &second).expect("undone");
+    let connection = block_on(world.onboarding.connections.get(&account)).expect("there");
+    assert_eq!((connection.endpoint, connection.first_live_at_ms), (endpoint("a"), live));
+    let refused = world.undo(&account, &first);
+    assert!(matches!(refused, Err(OnboardingError::OutOfStep { code: "UNDO_TOO_LATE", .. })), "{refused:?}");
+}
+
+#[test]
 fn what_a_former_gateway_has_kept_of_a_change_is_read() {
     for (kept, what) in [
         (r#"{"kind":"endpoint"}"#, Changed::Endpoint { is_first: false }),

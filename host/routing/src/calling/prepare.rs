@@ -12,6 +12,7 @@ use super::time::CallTime;
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{BookingReference, OptionReference, Reference};
+use crate::scan;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{About, CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
 use intent_gateway_domain::id::PartnerId;
@@ -105,6 +106,7 @@ impl Caller {
             (Err(error), None) => return Err(part.check_turn().err().unwrap_or(error)),
             (Ok(prepared), _) => prepared,
         };
+        scan::refuse_forbidden(arguments.get(), contract.descriptor()).map_err(CallError::Refused)?;
         if let Some(request_id) = binding::request_id(arguments.get())? {
             context.request_id = request_id;
         }

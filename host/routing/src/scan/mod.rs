@@ -19,7 +19,7 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::contract::{Descriptor, Refusal, Violation};
 use intent_gateway_domain::forbidden::ForbiddenFields;
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 
@@ -83,7 +83,26 @@ pub fn scan(json: &str, options_key: Option<&str>, fields: &ForbiddenFields<'_>)
     if quick::is_harmless(json, fields) { Ok(Scanned::default()) } else { examine(json, options_key, fields) }
 }
 
-/// The same, for an answer of which something may be wrong.
+/// Refuses arguments that hold a forbidden field, as a member or in JSON within a text. A partner that repeats what it was sent
+/// would be struck for the caller's words.
+///
+/// # Errors
+/// `INVALID_REQUEST` with each such field.
+pub(crate) fn refuse_forbidden(arguments: &str, descriptor: &Descriptor) -> Result<(), Refusal> {
+    let fields = ForbiddenFields::new(&descriptor.forbidden_fields);
+    // What nests too deep is no strike where it is repeated.
+    let found = scan(arguments, None, &fields).map(|scanned| scanned.outside.forbidden).unwrap_or_default();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let told = found.into_iter().map(|violation| {
+        let message = format!("a partner may repeat it, and {}", violation.message);
+        Violation { message, ..violation }
+    });
+    Err(Refusal::invalid_request(told.collect()))
+}
+
+/// As [`scan`], for an answer of which something may be wrong.
 ///
 /// # Errors
 /// [`TooDeep`] beyond [`PAYLOAD_MAX_DEPTH`].

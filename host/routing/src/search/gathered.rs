@@ -73,6 +73,7 @@ impl GatheredAnswers {
     pub(super) fn add(&mut self, place: usize, answer: PartnerAnswer, descriptor: &Descriptor) {
         let max_options = usize::try_from(descriptor.search.max_options).unwrap_or(usize::MAX);
         let (mut numbered, mut withheld) = (Vec::new(), Vec::new());
+        let mut withheld_ids: Vec<String> = Vec::new();
         let payload = answer.result.as_ref().ok();
         if payload.is_some() {
             withheld.extend(answer.unmapped.iter().map(|item| drop_unmapped(&answer.partner, item)));
@@ -82,7 +83,11 @@ impl GatheredAnswers {
             let (strike, violations) = if position >= max_options {
                 (false, vec![too_many(max_options)])
             } else if let Some((strike, violations)) = flaws {
+                withheld_ids.extend(option_id(option, &descriptor.search));
                 (strike, violations.to_vec())
+            } else if is_one_of(&withheld_ids, option, &descriptor.search) {
+                // The contract has not seen the first one, so it cannot tell.
+                (false, vec![duplicate(&descriptor.search)])
             } else {
                 numbered.extend(u32::try_from(self.origins.len()).ok().map(|number| (number, position)));
                 self.origins.push(Origin { place, position });
@@ -234,6 +239,19 @@ fn too_many(max_options: usize) -> Violation {
         pointer: String::new(),
         code: "TOO_MANY_OPTIONS".to_owned(),
         message: format!("an answer may hold {max_options} options; this one lies beyond"),
+    }
+}
+
+/// Whether an option has one of these identifiers.
+fn is_one_of(ids: &[String], option: &RawValue, shape: &SearchShape) -> bool {
+    !ids.is_empty() && option_id(option, shape).is_some_and(|id| ids.contains(&id))
+}
+
+fn duplicate(shape: &SearchShape) -> Violation {
+    Violation {
+        pointer: shape.id_pointer(),
+        code: "DUPLICATE_OPTION".to_owned(),
+        message: "an earlier option of the same answer has this identifier".to_owned(),
     }
 }
 

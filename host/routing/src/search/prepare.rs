@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::pinning::OnTrial;
 use super::{SearchError, SearchRequest, Searcher};
 use crate::pinned::PinnedContract;
+use crate::scan;
 use intent_gateway_domain::contract::{About, CallContext, Descriptor, PreparedRequest, Refusal, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::id::IntentId;
@@ -58,6 +59,7 @@ impl Searcher {
         let PreparedRequest { arguments, need, notes } =
             contract.check_request(&context, &descriptor.search.tool, body, About::default()).await?;
         context.request_id = request_id(arguments.get())?;
+        scan::refuse_forbidden(arguments.get(), descriptor).map_err(SearchError::Refused)?;
         let checked = Instant::now();
         telemetry::stage(Stage::Check, descriptor, checked - start);
 

@@ -83,6 +83,42 @@ fn a_forbidden_field_in_an_option_drops_that_option_before_the_contract_sees_it(
 }
 
 #[test]
+fn an_option_that_repeats_one_that_was_withheld_is_dropped() {
+    let options = json!([{"id": "x", "ad_bid": 1}, {"id": "x"}, {"id": "y"}]);
+    let others = json!([{"id": "x"}]);
+    let outcome =
+        World::of(&[("alpha", things(options)), ("beta", things(others))]).search(&json!({})).expect("searched");
+    let dropped: Vec<_> = outcome
+        .dropped
+        .iter()
+        .map(|d| (d.option_id.as_deref(), d.position, d.strike, &*d.violations[0].pointer, &*d.violations[0].code))
+        .collect();
+    assert_eq!(
+        dropped,
+        [(Some("x"), 0, true, "/ad_bid", "FORBIDDEN_FIELD"), (Some("x"), 1, false, "/id", "DUPLICATE_OPTION")]
+    );
+    // The identifiers of another partner are its own.
+    assert_eq!(ids(&outcome).len(), 2);
+}
+
+#[test]
+fn a_request_that_holds_a_forbidden_field_reaches_no_partner() {
+    let world = World::of(&[("alpha", things(json!([{"id": "x"}])))]);
+    for (request, pointer) in [
+        (json!({"note": "{\"ad_bid\": 1}"}), "/note"),
+        (json!({"deep": [{"ad_bid": 1}]}), "/deep/0/ad_bid"),
+        (json!({"padded": 1}), "/padded"),
+    ] {
+        let refused = world.search(&request);
+        let Err(SearchError::Refused(refusal)) = refused else { panic!("{request}: {refused:?}") };
+        let told: Vec<_> = refusal.violations.iter().map(|found| (&*found.pointer, &*found.code)).collect();
+        assert_eq!((&*refusal.code, told), ("INVALID_REQUEST", vec![(pointer, "FORBIDDEN_FIELD")]));
+    }
+    assert_eq!((world.partners.calls().len(), world.journal.found()), (0, vec![]));
+    assert_eq!(ids(&world.search(&json!({"note": "no ad_bid, please"})).expect("searched")), ["x"]);
+}
+
+#[test]
 fn a_forbidden_field_outside_the_options_costs_the_whole_answer() {
     let cheat = Ok(json!({"things": [{"id": "x"}], "meta": {"sponsored_rank": 1}}));
     let world = World::of(&[("cheat", cheat), ("fair", things(json!([{"id": "y"}])))]);

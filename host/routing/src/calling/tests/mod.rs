@@ -350,8 +350,20 @@ fn a_partners_trouble_is_told_by_code_and_recorded_where_it_is_its_fault() {
     assert_eq!(told(platform("MADE_UP")), note("INTERNAL_ERROR", "UNKNOWN_ERROR_CODE"));
     let text_alone = CallFailure::UnknownCode { sent: None, message: "it broke".to_owned() };
     assert_eq!(told(text_alone), note("INTERNAL_ERROR", "ERROR_WITHOUT_CODE"));
+    let asks_for_less = CallFailure::RateLimited { retry_after_ms: Some(2_000) };
+    assert_eq!(told(asks_for_less), (None, vec![(Severity::Note, "PARTNER_RATE_LIMITED".to_owned())]));
     assert_eq!(told(CallFailure::Timeout(30_000)), (None, vec![]));
     assert_eq!(told(CallFailure::Protocol("x".to_owned())), (None, drop("PARTNER_PROTOCOL_ERROR")));
+}
+
+#[test]
+fn arguments_that_hold_a_forbidden_field_reach_no_partner() {
+    let world = World::new();
+    let reference = sealer().seal(&world.reference());
+    let refused = world.call(BOOK, &reference, &json!({"note": "{\"ad_bid\": 1}"}));
+    let Err(CallError::Refused(refusal)) = refused else { panic!("{refused:?}") };
+    assert_eq!((&*refusal.violations[0].pointer, &*refusal.violations[0].code), ("/note", "FORBIDDEN_FIELD"));
+    assert_eq!((world.partners.calls().len(), world.journal.found()), (0, vec![]));
 }
 
 #[test]
