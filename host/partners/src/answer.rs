@@ -16,6 +16,8 @@ use serde_json::value::RawValue;
 
 use crate::lift::{LiftedText, STAND_IN, lift};
 
+/// The code of JSON-RPC for a method, here a tool, that there is not.
+const METHOD_NOT_FOUND_CODE: i64 = -32_601;
 /// The notification that tells of a call's progress (MCP, Progress).
 const PROGRESS: &str = "notifications/progress";
 
@@ -193,10 +195,21 @@ impl ToolResult {
 }
 
 impl RpcError {
-    /// Whether the code is one of JSON-RPC's own, or the error names a platform code: then it says more than the
-    /// HTTP status that it came with.
-    pub(crate) fn is_specific(&self) -> bool {
-        (-32_768..=-32_600).contains(&self.code) || self.detail().code.is_some()
+    /// Whether the error says more than the HTTP status that it came with: its code is one of JSON-RPC's own, it names a
+    /// platform code, or its number and the status are those of one row of the platform's table (spec 1, Errors).
+    pub(crate) fn is_specific(&self, status: u16) -> bool {
+        (-32_768..=-32_600).contains(&self.code)
+            || PlatformCode::of_json_rpc(self.code).is_some_and(|code| code.http_status() == status)
+            || self.names_code()
+    }
+
+    /// Whether the error answers the call, and not the session that it came in: that status 404 says of either.
+    pub(crate) fn answers_call(&self) -> bool {
+        self.code == METHOD_NOT_FOUND_CODE || self.names_code()
+    }
+
+    fn names_code(&self) -> bool {
+        self.detail().code.is_some()
     }
 
     /// Whether the code is one that MCP itself defines (MCP 2026-07-28, Error Codes).
@@ -210,7 +223,7 @@ impl RpcError {
     pub(crate) fn asks_for_session(&self) -> bool {
         let message = self.message.to_lowercase();
         matches!(self.code, -32_600 | -32_000)
-            && self.detail().code.is_none()
+            && !self.names_code()
             && ["session", "initiali"].iter().any(|word| message.contains(word))
     }
 

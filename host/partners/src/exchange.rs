@@ -200,7 +200,6 @@ impl Wire {
                 CallFailure::RateLimited { retry_after_ms: retry_after_ms(response.headers(), SystemTime::now()) }
                     .into()
             }
-            StatusCode::NOT_FOUND if target.session.is_some() => ExchangeFailure::SessionLost,
             status if status.is_redirection() => CallFailure::Redirect(status.as_u16()).into(),
             status => return Err(Box::pin(error_answer(response, status, target, error_text)).await),
         };
@@ -291,14 +290,19 @@ fn tells_of(params: &RawValue, id: &str) -> bool {
     params.get().len() <= PROGRESS_MAX_BYTES && token.is_ok_and(|token| token.trim_matches('"') == id)
 }
 
-/// What an answer says that is not a success: an error object that says more than the status, or the status.
+/// What an answer says that is not a success: an error object that says more than the status, or the status. 404 says that the
+/// session is over (MCP, Session Management), unless the error object answers the call.
 async fn error_answer(
     response: Response<ReceivedBody>,
     status: StatusCode,
     target: &Target,
     error_text: Option<&ErrorText>,
 ) -> Refusal {
-    let plain = || Refusal::from(CallFailure::HttpStatus(status.as_u16()));
+    let may_be_over = status == StatusCode::NOT_FOUND && target.session.is_some();
+    let plain = || match may_be_over {
+        true => ExchangeFailure::SessionLost.into(),
+        false => Refusal::from(CallFailure::HttpStatus(status.as_u16())),
+    };
     if !matches!(media_type(response.headers()), MediaType::Json) {
         hear(response, error_text).await;
         return plain();
@@ -309,10 +313,13 @@ async fn error_answer(
     let Ok(Message::Answer(Answer { outcome: Err(error), .. })) = Message::<IgnoredAny>::parse(&body) else {
         return plain();
     };
+    if may_be_over && !error.answers_call() {
+        return plain();
+    }
     let bad_request = status == StatusCode::BAD_REQUEST;
     if bad_request && !target.sessionless && target.session.is_none() && error.asks_for_session() {
         ExchangeFailure::SessionLost.into()
-    } else if error.is_specific() {
+    } else if error.is_specific(status.as_u16()) {
         error.failure(retry_after_ms).into()
     } else if bad_request && target.session.is_some() && error.code == BAD_SESSION_CODE {
         ExchangeFailure::SessionLost.into()

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
@@ -18,6 +19,7 @@ use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Message, RpcError};
@@ -74,7 +76,7 @@ impl Messenger {
         message: &ClientJsonRpcMessage,
         target: &Target,
     ) -> Result<StreamableHttpPostResponse, ExchangeFailure> {
-        let body = encode(message)?;
+        let body = encode_message(message)?;
         let ClientJsonRpcMessage::Request(request) = message else {
             self.wire.notify(target, body).await?;
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -109,6 +111,20 @@ impl Messenger {
     fn note(&self, failure: &CallFailure) {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
     }
+}
+
+/// A message as it is sent. An opening announces `tools`, as the platform's partners are told (spec 1, JSON-RPC messages): MCP
+/// has that as a capability of servers alone, so rmcp has no member for it, and servers pass over it.
+fn encode_message(message: &ClientJsonRpcMessage) -> Result<Bytes, CallFailure> {
+    let ClientJsonRpcMessage::Request(request) = message else { return encode(message) };
+    if !matches!(request.request, ClientRequest::InitializeRequest(_)) {
+        return encode(message);
+    }
+    let mut opening = serde_json::to_value(message).map_err(|error| protocol(&error.to_string()))?;
+    if let Some(capabilities) = opening.pointer_mut("/params/capabilities").and_then(Value::as_object_mut) {
+        capabilities.insert("tools".to_owned(), json!({}));
+    }
+    encode(&opening)
 }
 
 impl StreamableHttpClient for Messenger {

@@ -183,7 +183,7 @@ async fn results_and_errors_become_payloads_and_failures() {
 
 #[tokio::test]
 async fn http_statuses_become_failures() {
-    let cases: [(u16, Option<&str>, CallFailure); 10] = [
+    let cases: [(u16, Option<&str>, CallFailure); 12] = [
         (401, None, CallFailure::Unauthorized),
         (403, None, CallFailure::Unauthorized),
         (429, None, CallFailure::RateLimited { retry_after_ms: Some(7_000) }),
@@ -199,6 +199,17 @@ async fn http_statuses_become_failures() {
                 r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002,"message":"m","data":{"platform_error_code":"PARTNER_MAINTENANCE"}}}"#,
             ),
             CallFailure::Platform { code: "PARTNER_MAINTENANCE".into(), message: "m".into(), field: None },
+        ),
+        // So it does where number and status are of one row of the platform's table, and not where they are of two.
+        (
+            503,
+            Some(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002,"message":"m"}}"#),
+            CallFailure::Platform { code: "PARTNER_MAINTENANCE".into(), message: "m".into(), field: None },
+        ),
+        (
+            500,
+            Some(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002,"message":"m"}}"#),
+            CallFailure::HttpStatus(500),
         ),
         // A server's own number without a platform code says less.
         (

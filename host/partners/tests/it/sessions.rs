@@ -126,8 +126,16 @@ async fn a_lost_session_is_renewed_once_within_the_call() {
         *response.status_mut() = http::StatusCode::BAD_REQUEST;
         response
     };
+    // As the official SDK for Python says it.
+    let no_session = || {
+        let mut response = json_response(&json!({
+            "jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "Session not found"},
+        }));
+        *response.status_mut() = http::StatusCode::NOT_FOUND;
+        response
+    };
     let not_found: fn() -> Response<Body> = || status(404);
-    for unknown in [not_found, bad_session] {
+    for unknown in [not_found, bad_session, no_session] {
         let (server, issued) = issuing_sessions(unknown).await;
         let (client, partner) = (client(), partner("p", &server.url));
         assert!(call(&client, &partner).await.is_ok());
@@ -137,6 +145,44 @@ async fn a_lost_session_is_renewed_once_within_the_call() {
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
         assert_eq!(server.state().count("initialize"), 2);
     }
+}
+
+/// 404 in a session is about the session, unless the error says that it is about the call: then it is not sent again.
+#[tokio::test]
+async fn not_found_in_a_session_may_be_the_answer_to_the_call() {
+    for (error, code) in [
+        (json!({"code": -32601, "message": "m"}), "METHOD_NOT_FOUND"),
+        (json!({"code": -32004, "message": "m", "data": {"platform_error_code": "SLOT_GONE"}}), "SLOT_GONE"),
+    ] {
+        let server = Server::scripted(move |seen| {
+            let answer = json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error});
+            async move {
+                if seen.rpc() != "tools/call" {
+                    return lifecycle(&seen, Some("s"));
+                }
+                let mut response = json_response(&answer);
+                *response.status_mut() = http::StatusCode::NOT_FOUND;
+                response
+            }
+        })
+        .await;
+        let expected = CallFailure::Platform { code: code.into(), message: "m".into(), field: None };
+        assert_eq!(call(&client(), &partner("p", &server.url)).await, Err(expected));
+        let state = server.state();
+        assert_eq!((state.count("initialize"), state.count("tools/call")), (1, 1), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn an_opening_announces_tools() {
+    let server = Server::answering("{}").await;
+    assert!(call(&client(), &partner("p", &server.url)).await.is_ok());
+    let state = server.state();
+    let opening = state.seen.iter().find(|seen| seen.rpc() == "initialize").expect("an opening");
+    let params = &opening.message["params"];
+    assert_eq!(params["capabilities"], json!({"tools": {}}));
+    assert_eq!(params["protocolVersion"], "2025-11-25");
+    assert!(params["clientInfo"]["name"].is_string() && params["clientInfo"]["version"].is_string());
 }
 
 #[tokio::test]
