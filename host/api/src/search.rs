@@ -41,7 +41,8 @@ pub struct SearchAnswer<'a> {
     not_kept: &'static [&'static str],
     /// What to show the cards with.
     widget: WidgetChoice<'a>,
-    /// Why there is no option: the intent's own code, or `NO_PARTNER_ANSWERED`. Null when there are options.
+    /// Why there is no option: `NO_PARTNER_ANSWERED`, or the intent's own code. Null when there are options, and where the intent has no
+    /// code for that.
     #[schema(required)]
     code: Option<&'a str>,
     /// Best first.

@@ -135,9 +135,12 @@ fn share_refusals(operation: &mut Operation) {
     if answers_in_pages(operation) {
         return;
     }
-    let open = operation.security.iter().flatten().all(|requirement| {
-        serde_json::to_value(requirement).is_ok_and(|requirement| requirement.get(BEARER).is_none())
-    });
+    let wants = |scheme: &str| {
+        operation.security.iter().flatten().any(|requirement| {
+            serde_json::to_value(requirement).is_ok_and(|requirement| requirement.get(scheme).is_some())
+        })
+    };
+    let (open, signed) = (!wants(BEARER), wants(SIGNATURE));
     let mut codes = vec![Code::InternalError];
     if operation.tags.iter().flatten().any(|tag| tag == BUSINESS) && open {
         codes.extend([Code::RateLimited, Code::Overloaded, Code::Timeout]);
@@ -154,8 +157,11 @@ fn share_refusals(operation: &mut Operation) {
         codes.extend([Code::InvalidAuth, Code::Forbidden, Code::Overloaded, Code::Timeout]);
     }
     if operation.request_body.is_some() {
-        let body = [Code::InvalidRequest, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType];
-        codes.extend(body);
+        codes.extend([Code::InvalidRequest, Code::RequestTimeout, Code::PayloadTooLarge]);
+        // What is signed is read as it comes.
+        if !signed {
+            codes.push(Code::UnsupportedMediaType);
+        }
     }
     let responses = &mut operation.responses.responses;
     for code in codes {

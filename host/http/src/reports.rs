@@ -66,7 +66,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         ),
         (
             status = 409,
-            description = "`IDEMPOTENCY_CONFLICT`: another report was booked under the same intent and `external_id`",
+            description = "`IDEMPOTENCY_CONFLICT`: another report was booked for the order, or under the same intent and \
+                `external_id`",
             body = ErrorBody
         ),
         (
@@ -127,7 +128,9 @@ impl From<IntakeError> for Refusal {
             }
             IntakeError::Conflict(receipt) => Self::conflict(
                 PlatformCode::IdempotencyConflict.as_str(),
-                format!("Another report was booked under the same intent and `external_id`, with receipt {receipt}."),
+                format!(
+                    "Another report was booked for this order, or under this intent and `external_id`, with receipt {receipt}."
+                ),
             ),
             IntakeError::Contract(fault) => fault.into(),
             IntakeError::Desk(DeskError::Closed) => Self::new(Code::Draining).internal(detail),

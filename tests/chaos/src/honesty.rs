@@ -64,7 +64,8 @@ const TABLE: &[Honest] = &[
         answers: &["503 STORE_UNAVAILABLE", "503 OVERLOADED", "504 TIMEOUT"],
     },
     Honest { reason: Reason::Overload, calls: ALL, answers: &["503 OVERLOADED"] },
-    Honest { reason: Reason::Overload, calls: &[Call::Book], answers: &["503 PARTNER_BUSY"] },
+    // The second where the partner had answered, and the store was too busy to record it.
+    Honest { reason: Reason::Overload, calls: &[Call::Book], answers: &["503 PARTNER_BUSY", "503 STORE_UNAVAILABLE"] },
     Honest {
         reason: Reason::PartnerFails,
         calls: &[Call::Book],

@@ -4056,7 +4056,10 @@ export interface components {
         };
         /** @description The answer to a search. */
         readonly SearchAnswer: {
-            /** @description Why there is no option: the intent's own code, or `NO_PARTNER_ANSWERED`. Null when there are options. */
+            /**
+             * @description Why there is no option: `NO_PARTNER_ANSWERED`, or the intent's own code. Null when there are options, and where the intent has no
+             *     code for that.
+             */
             readonly code: string | null;
             /** @description The contract version that checked the request, ranked the options and mapped the cards. */
             readonly contract: components["schemas"]["ContractVersion"];

@@ -29,11 +29,10 @@ const CALL_UNDER_WAY: &str = "CALL_UNDER_WAY";
 /// Whose sign-in is missing (RFC 9110, section 11.6.1, wants a challenge with every 401).
 const AT_PARTNER: &str = "Bearer realm=\"partner\"";
 /// What is said where a partner has answered, and its answer cannot be recorded.
-const NOT_RECORDED: &str = "The partner was called, and the gateway could not record its answer. Repeat the same call under the \
-    same key: it gets the same booking.";
+const NOT_RECORDED: &str = "The partner was called, and the gateway could not record its answer. Repeat a call that has a key, \
+    under the same key: it gets the same booking. For any other, look at the order first.";
 /// What is said where the store was down before the partner was called.
-const NOBODY_CALLED: &str =
-    "The gateway's store is down, so nobody was called; repeat the same call shortly, under the same key.";
+const NOBODY_CALLED: &str = "The gateway's store is down, so nobody was called; repeat the same call shortly.";
 /// When it is worth while to ask again at a partner that is busy, or that asked to slow down and did not say for how long.
 const PARTNER_RETRY: Duration = Duration::from_secs(1);
 /// The contract refuses what the partner answered.
@@ -49,7 +48,7 @@ impl From<PinnedFailure<CallError>> for Refusal {
             CallError::UnknownTool(tool) => Self::new(Code::NotFound)
                 .message(format!("The intent has no tool `{tool}` that is called by reference.")),
             CallError::InvalidReference => Self::new(Code::InvalidRequest)
-                .message("The reference is not one that this gateway issued for this intent and user.")
+                .message("The reference is not one that this gateway issued for this intent and user, or its order is not kept any more.")
                 .with_code(INVALID_REFERENCE),
             CallError::Expired(code) => {
                 let refused = Self::conflict(OPTION_EXPIRED, "The option is no longer bookable; search again.");
@@ -79,13 +78,14 @@ impl From<PinnedFailure<CallError>> for Refusal {
                 Self::conflict(CALL_UNDER_WAY, "The same call, or another one of its order, is under way.")
                     .retry_after(Duration::from_millis(wait_ms))
             }
-            CallError::Store { trouble, answered, .. } => {
+            CallError::Store { trouble, answered: true, .. } => {
+                // What is `OVERLOADED` is sent again by whoever is told so, for nothing was done.
+                let trouble = if trouble == StoreTrouble::Busy { StoreTrouble::Unavailable } else { trouble };
+                Self::from(trouble).internal(detail).message(NOT_RECORDED)
+            }
+            CallError::Store { trouble, answered: false, .. } => {
                 let refused = Self::from(trouble).internal(detail);
-                match (answered, trouble) {
-                    (true, _) => refused.message(NOT_RECORDED),
-                    (false, StoreTrouble::Unavailable) => refused.message(NOBODY_CALLED),
-                    (false, StoreTrouble::Busy | StoreTrouble::Defect) => refused,
-                }
+                if trouble == StoreTrouble::Unavailable { refused.message(NOBODY_CALLED) } else { refused }
             }
             CallError::Partner { code, failure, link } => {
                 let refused = Self::of_failure(&failure).internal(ForLog(&failure).to_string()).link(link);
@@ -197,6 +197,7 @@ mod tests {
         assert_eq!(told(StoreTrouble::Unavailable, false), ("STORE_UNAVAILABLE".to_owned(), NOBODY_CALLED.to_owned()));
         assert_eq!(told(StoreTrouble::Unavailable, true), ("STORE_UNAVAILABLE".to_owned(), NOT_RECORDED.to_owned()));
         assert_eq!(told(StoreTrouble::Busy, false).0, "OVERLOADED");
+        assert_eq!(told(StoreTrouble::Busy, true), ("STORE_UNAVAILABLE".to_owned(), NOT_RECORDED.to_owned()));
         assert_eq!(told(StoreTrouble::Defect, false).0, "INTERNAL_ERROR");
     }
 }

@@ -23,6 +23,8 @@ from intent_gateway_client.signing import sign_report
 
 # How long before its end a token is replaced, seconds.
 RENEWED_BEFORE = 60.0
+# The key that a caller makes up. Any other one names something that there is already.
+REQUEST_ID = "request_id"
 
 
 class Orchestrator(OrchestratorOperations):
@@ -39,14 +41,16 @@ class Orchestrator(OrchestratorOperations):
     ) -> models.ToolAnswer:
         """Calls a tool under a key, so that what it makes is made once, however often the call is sent.
 
-        It is sent again where its answer was lost. Without a key of the caller's own in the arguments, a new one is made.
+        It is sent again where its answer was lost. Where the key is `request_id`, and the arguments have none, a new one is
+        made; an identifier of the order is for the gateway to fill in.
         """
         # Which argument is the key, the intent's contract says.
         tools = (await self.show_intent(intent, timeout=timeout))["tools"]
         key = next((one["idempotency_key"] for one in tools if one["name"] == tool), None)
         if key is None:
             raise GatewayError(f"the tool {tool} of {intent} takes no key")
-        keyed = {**body, "arguments": {key: str(uuid.uuid4()), **body["arguments"]}}
+        made = {key: str(uuid.uuid4())} if key == REQUEST_ID else {}
+        keyed = {**body, "arguments": {**made, **body["arguments"]}}
         path = f"/api/v1/intents/{segment(intent)}/tools/{segment(tool)}"
         request = Request("POST", path, user=user, json=keyed, repeatable=True)
         return cast("models.ToolAnswer", await self.transport.send(request, timeout))

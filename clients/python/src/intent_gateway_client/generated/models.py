@@ -7648,7 +7648,8 @@ class SearchAnswer(TypedDict):
 
     code: str | None
     """
-    Why there is no option: the intent's own code, or `NO_PARTNER_ANSWERED`. Null when there are options.
+    Why there is no option: `NO_PARTNER_ANSWERED`, or the intent's own code. Null when there are options, and where the intent has no
+    code for that.
     """
     contract: ContractVersion
     """
