@@ -16,9 +16,9 @@ use intent_gateway_domain::id::PartnerId;
 /// What is counted together, milliseconds.
 const MINUTE_MS: u64 = 60 * 1_000;
 
-/// Refused reports of one business in a minute of which findings are kept, at each gateway. What is found shares the room of what waits
-/// to be written with the receipts and findings of everybody.
-pub(super) const REFUSED_NOTED_PER_MINUTE_MAX: u32 = 30;
+/// Findings of refused reports of one business in a minute that are kept, at each gateway. They share the room of what waits to be written
+/// with the receipts and findings of everybody.
+const REFUSAL_FINDINGS_PER_MINUTE_MAX: u32 = 1_000;
 
 /// Counts the reports of each business.
 #[derive(Debug, Default)]
@@ -27,8 +27,8 @@ pub struct ReportRate {
     per_minute: AtomicU32,
     fleet: Fleet,
     counts: Mutex<Counts>,
-    /// Of those, the refused ones.
-    refused: Mutex<Counts>,
+    /// Findings of the refused ones.
+    refusal_findings: Mutex<Counts>,
 }
 
 #[derive(Debug, Default)]
@@ -79,9 +79,9 @@ impl ReportRate {
         lock(&self.counts).count(partner, most.get(), now)
     }
 
-    /// Counts a refused report; whether findings of it are kept.
+    /// Counts a finding of a refused report; whether it is kept.
     pub(super) fn may_note_refusal(&self, partner: &PartnerId, now: Timestamp) -> bool {
-        lock(&self.refused).count(partner, REFUSED_NOTED_PER_MINUTE_MAX, now).is_ok()
+        lock(&self.refusal_findings).count(partner, REFUSAL_FINDINGS_PER_MINUTE_MAX, now).is_ok()
     }
 }
 

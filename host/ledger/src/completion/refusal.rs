@@ -61,7 +61,7 @@ pub(super) fn record(
     now: Timestamp,
 ) {
     let violations = violations(error);
-    if violations.is_empty() || !rate.may_note_refusal(partner, now) {
+    if violations.is_empty() {
         return;
     }
     let text = std::str::from_utf8(body).unwrap_or_default();
@@ -70,6 +70,9 @@ pub(super) fn record(
     let external_id = external_id.into_text(EXTERNAL_ID_MAX_CHARS);
     let request_id = request_id.into_text(REQUEST_ID_MAX_CHARS).unwrap_or_default();
     for violation in violations.into_iter().take(FINDINGS_MAX) {
+        if !rate.may_note_refusal(partner, now) {
+            return;
+        }
         journal.record(Finding {
             at_ms: now,
             partner: partner.clone(),
