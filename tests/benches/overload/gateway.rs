@@ -59,7 +59,8 @@ impl Gateway {
         server.wait_for_intents(1).expect("the contract goes live");
         let token = |role: &str, subject: &str| {
             let mut command = Command::new(program);
-            command.args(["token", "--role", role, "--subject", subject, "--config"]).arg(&config);
+            // Good for longer than any measurement takes.
+            command.args(["token", "--role", role, "--subject", subject, "--ttl", "24h", "--config"]).arg(&config);
             let token = command.output().expect("the gateway issues a token");
             assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
             String::from_utf8(token.stdout).expect("ASCII").trim().to_owned()
