@@ -49,7 +49,7 @@ const KEY: &str = "whsec_of_coolcar";
 const REFUSED_NOTE: &str = "no good";
 
 /// A contract that says of reports what those that ship say.
-fn scripted(version: &str) -> ScriptedContract {
+fn make_contract(version: &str) -> ScriptedContract {
     let mut declared = descriptor(version);
     declared.completion.amount_max_inr = 1_000_000;
     declared.completion.statuses = vec!["completed".to_owned()];
@@ -57,8 +57,8 @@ fn scripted(version: &str) -> ScriptedContract {
 }
 
 /// A contract that finds a mismatch wherever what was quoted is not what `done` says.
-fn played(version: &str) -> Arc<ScriptedContract> {
-    let contract = scripted(version);
+fn play_contract(version: &str) -> Arc<ScriptedContract> {
+    let contract = make_contract(version);
     Arc::new(contract.on_check_completion(|_, report, about| judge(report, about.quoted)))
 }
 
@@ -114,7 +114,7 @@ impl World {
         let keys =
             Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), steady(passing.clone()), configured));
         // Of one intent, so that the last is live.
-        let versions: Vec<_> = versions.iter().map(|version| played(version)).collect();
+        let versions: Vec<_> = versions.iter().map(|version| play_contract(version)).collect();
         let contracts = Catalogue::of(versions.iter().cloned());
         let intake = Intake {
             keys,
@@ -328,7 +328,7 @@ fn a_repeat_is_answered_alike_and_not_judged_again() {
     let first = world.send(&report().to_string()).expect("taken");
     let judged = world.judged();
     // The version that is live meanwhile would refuse it.
-    let newer = played("2.0.0");
+    let newer = play_contract("2.0.0");
     world.contracts.activate(newer.clone());
     let pretty = serde_json::to_string_pretty(&report()).expect("serialises").replace("1499.5", "1.4995e3");
     assert_eq!(world.send(&pretty).expect("taken"), first);
@@ -444,7 +444,7 @@ fn everything_wrong_with_a_report_is_told_at_once() {
     let world = World::new(&["1.0.0", "1.1.0"]);
     // The contract finds a common member wrong as the host does, and one of its own.
     let strict = |version: &str| {
-        Arc::new(scripted(version).on_check_completion(|_, report, _| {
+        Arc::new(make_contract(version).on_check_completion(|_, report, _| {
             let report: Value = serde_json::from_str(report).expect("an object");
             if report["notes"] == "trap" {
                 return Err(ContractFault::trap("unreachable").into());

@@ -458,7 +458,7 @@ async fn check(
 /// report whose shape is broken.
 fn complete_refusal(error: IntakeError, report: &Report, contract: &dyn Contract) -> IntakeError {
     let IntakeError::Refused(mut refusal) = error else { return error };
-    add_missing(&mut refusal, report.stated().breaches(&contract.descriptor().completion));
+    add_missing(&mut refusal, report.read_stated().breaches(&contract.descriptor().completion));
     IntakeError::Refused(refusal)
 }
 

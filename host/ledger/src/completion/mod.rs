@@ -205,7 +205,7 @@ impl Report {
     }
 
     /// What of it the contract's descriptor has a say in.
-    pub(crate) fn stated(&self) -> Stated {
+    pub(crate) fn read_stated(&self) -> Stated {
         Stated { status: Some(self.status.clone()), amounts: self.read_amounts() }
     }
 

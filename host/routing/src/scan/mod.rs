@@ -90,7 +90,7 @@ pub fn scan(json: &str, options_key: Option<&str>, fields: &ForbiddenFields<'_>)
 /// `INVALID_REQUEST` with each such field.
 pub(crate) fn refuse_forbidden(arguments: &str, descriptor: &Descriptor) -> Result<(), Refusal> {
     let fields = ForbiddenFields::new(&descriptor.forbidden_fields);
-    // What nests too deep is no strike where it is repeated.
+    // An answer that nests too deep is no strike, so arguments that do need no refusal here.
     let found = scan(arguments, None, &fields).map(|scanned| scanned.outside.forbidden).unwrap_or_default();
     if found.is_empty() {
         return Ok(());
