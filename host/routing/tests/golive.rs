@@ -74,7 +74,8 @@ fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
     evaluation
 }
 
-/// The options that stand under `offer` in the request; a failure where it says so.
+/// The options that stand under `offer` in the request; a failure where it says so. `bid` comes back as
+/// `sponsored_rank`: a request with a forbidden word would be refused before the partner sees it.
 fn reply(call: &RecordedCall) -> Reply {
     assert_eq!((call.intent.as_str(), call.tool.as_str()), (INTENT, "search_things"));
     if call.arguments["mode"] == "down" {
@@ -83,7 +84,12 @@ fn reply(call: &RecordedCall) -> Reply {
     if call.arguments["mode"] == "html" {
         return Reply::Text("<html>Sorry</html>".to_owned());
     }
-    let offer = call.arguments.get("offer").cloned().unwrap_or_else(|| json!([{"id": "only"}]));
+    let mut offer = call.arguments.get("offer").cloned().unwrap_or_else(|| json!([{"id": "only"}]));
+    for option in offer.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        if let Some(bid) = option.remove("bid") {
+            option.insert("sponsored_rank".to_owned(), bid);
+        }
+    }
     json!({"result_token": "t", "expires_at": "2027-01-01T00:00:00Z", "things": offer}).into()
 }
 
@@ -368,7 +374,7 @@ fn every_sample_is_answered_without_forbidden_fields() {
     assert_eq!(report.items[0].detail, "4 of 5 samples were answered (sample 3: PARTNER_HTTP_ERROR)");
     assert_eq!(report.samples[2].failure.as_deref(), Some("PARTNER_HTTP_ERROR"));
 
-    samples[2] = json!({"offer": [{"id": "1"}, {"id": "2", "sponsored_rank": 1}]});
+    samples[2] = json!({"offer": [{"id": "1"}, {"id": "2", "bid": 1}]});
     let report = check(covered(), &samples);
     let states: Vec<_> = report.items.iter().map(|item| item.state).collect();
     assert_eq!(states, [ItemState::Passed, ItemState::Failed, ItemState::Failed, ItemState::Passed]);
@@ -383,7 +389,7 @@ fn a_report_says_which_rule_dropped_which_option_and_by_what() {
         {"id": "1", "price": 1.5, "break": "TOO_CHEAP"},
         {"id": "2"},
         {"id": "3", "note": "ODD"},
-        {"id": "4", "sponsored_rank": {"bid": 12}},
+        {"id": "4", "bid": {"rupees": 12}},
         {"id": "5", "price": "x".repeat(400), "break": "NO_NUMBER"},
     ]);
     let report = check(RequirementCheck::ByHand, &[json!({}), json!({"offer": offer})]);
@@ -403,7 +409,7 @@ fn a_report_says_which_rule_dropped_which_option_and_by_what() {
     ];
     assert_eq!(found, expected, "the gravest first");
     assert_eq!(sample.found[0].violation.pointer, "/sponsored_rank");
-    assert_eq!(sample.found[0].excerpt.as_deref(), Some(r#"{"bid":12}"#), "what is forbidden is the partner's own");
+    assert_eq!(sample.found[0].excerpt.as_deref(), Some(r#"{"rupees":12}"#), "what is forbidden is the partner's own");
     assert_eq!(sample.found[1].excerpt.as_deref(), Some("1.5"));
     let long = sample.found[2].excerpt.as_deref().expect("shown");
     assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
