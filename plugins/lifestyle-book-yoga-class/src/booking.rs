@@ -7,8 +7,9 @@
 use crate::judge::Index;
 use crate::option::{Offer, YogaClassOption, YogaSlotOption};
 use crate::{YogaClass, findings, tables};
-use contract_sdk::shape::{DateTime, Inr, Text};
-use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, code};
+use contract_sdk::json::Parser;
+use contract_sdk::shape::{At, DateTime, Described, Inr, Text, ValueDesc};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Violations, code};
 
 pub struct GetProviderDetail;
 
@@ -61,11 +62,33 @@ pub struct SlotsArguments<'a> {
     pub instructor_id: Option<Text<'a>>,
 }
 
-/// The slots of a studio.
+/// The slots of a studio, as they should be sent.
 #[derive(Debug, Shape)]
-pub struct SlotList<'a> {
+pub struct SlotObject<'a> {
     /// The slots; may be empty.
     pub slots: Vec<YogaSlotOption<'a>>,
+}
+
+/// The slots of a studio, as they may be sent: in their object, or as a bare array, as a search may be answered. The
+/// schema shows the object alone.
+#[derive(Debug)]
+pub struct SlotList<'a> {
+    slots: Vec<YogaSlotOption<'a>>,
+    /// Where the array stands in the answer: its JSON Pointer.
+    place: &'static str,
+}
+
+impl Described for SlotList<'_> {
+    const DESC: ValueDesc = <SlotObject<'static> as Described>::DESC;
+}
+
+impl<'a> Shape<'a> for SlotList<'a> {
+    fn read(from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations) -> Option<Self> {
+        if from.peek() == b'[' {
+            return Vec::read(from, at, out).map(|slots| Self { slots, place: "" });
+        }
+        SlotObject::read(from, at, out).map(|SlotObject { slots }| Self { slots, place: "/slots" })
+    }
 }
 
 impl Tool for GetAvailableSlots {
@@ -82,17 +105,18 @@ impl Tool for GetAvailableSlots {
         rules: &mut AnswerRules,
     ) {
         let asked = |wanted: &Option<Text<'_>>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        let place = list.place;
         for (index, slot) in list.slots.iter().enumerate() {
             rules.refuse_if(
                 !asked(&arguments.class_id, &slot.class_id),
                 code::UNEXPECTED_VALUE,
-                format_args!("/slots/{index}/class_id"),
+                format_args!("{place}/{index}/class_id"),
                 "Expected slots of the class that was asked for, and no other.",
             );
             rules.refuse_if(
                 !asked(&arguments.instructor_id, &slot.instructor_id_assigned),
                 code::UNEXPECTED_VALUE,
-                format_args!("/slots/{index}/instructor_id_assigned"),
+                format_args!("{place}/{index}/instructor_id_assigned"),
                 "Expected slots of the instructor that was asked for, and no other.",
             );
         }
@@ -110,17 +134,18 @@ impl Tool for GetAvailableSlots {
 fn find_unknown(option: &YogaClassOption<'_>, list: &SlotList<'_>, rules: &mut AnswerRules) {
     let classes = Index::of(option.yoga_class_catalog.iter().map(|class| &*class.class_id));
     let instructors = Index::of(option.instructors.iter().map(|instructor| &*instructor.instructor_id));
+    let place = list.place;
     for (index, slot) in list.slots.iter().enumerate() {
         rules.finding_if(
             classes.find(&slot.class_id).is_none(),
             "UNKNOWN_CLASS",
-            format_args!("/slots/{index}/class_id"),
+            format_args!("{place}/{index}/class_id"),
             "The slot names no class of the quoted option.",
         );
         rules.finding_if(
             instructors.find(&slot.instructor_id_assigned).is_none(),
             "UNKNOWN_INSTRUCTOR",
-            format_args!("/slots/{index}/instructor_id_assigned"),
+            format_args!("{place}/{index}/instructor_id_assigned"),
             "The slot names no instructor of the quoted option.",
         );
     }

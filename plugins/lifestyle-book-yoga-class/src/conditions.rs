@@ -1,7 +1,7 @@
 //! What a disclosed condition asks of a class (spec 3, "Rules that must hold": it leads to an appropriate class).
 //!
 //! One table. A class that does not suit loses taste and gets a notice on its card, and nothing more: what drops a class
-//! is in `judge`. Back pain and pregnancy drop there; back pain has its notice here. The reasons are those of general
+//! is in `judge`. Back pain, pregnancy and birth drop there; back pain and birth have their notices here. The reasons are those of general
 //! advice to teachers; they are not a medical judgement. `docs/yoga-conditions.md` shows the table, and a test compares.
 
 use crate::option::YogaClassItem;
@@ -124,7 +124,7 @@ pub const TABLE: [Advice; 12] = {
             temperatures: HOT,
             levels: ADVANCED,
             lowers_taste: true,
-            reason: "Belly and pelvic floor heal first. A class that is not postpartum-friendly is dropped.",
+            reason: "Belly and pelvic floor heal first. A class that is not postpartum-friendly is dropped, unless the birth was over six months ago.",
             notice: "You disclosed a recent birth: ask the instructor to leave out what strains belly and pelvic floor.",
         },
         Advice {

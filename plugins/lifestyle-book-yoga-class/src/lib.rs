@@ -4,7 +4,7 @@
 //!
 //! | spec 3 | here |
 //! |---|---|
-//! | input | [`request`], its rules [`rules`] |
+//! | input | [`request`], its rules [`rules`], the version [`version`] |
 //! | controlled vocabularies | [`vocabulary`] |
 //! | YogaClassOption | [`option`], its `yoga_studio` [`studio`] |
 //! | hard filters of taste and safety | `judge` |
@@ -42,6 +42,7 @@ pub mod stated;
 pub mod studio;
 pub mod tables;
 mod taste;
+pub mod version;
 pub mod vocabulary;
 
 pub const INTENT: &str = "lifestyle.book_yoga_class";

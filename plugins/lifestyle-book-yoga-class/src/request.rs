@@ -5,6 +5,7 @@
 
 use crate::INTENT;
 use crate::ranking::budget_band;
+use crate::version::VersionText;
 use crate::vocabulary::{
     ClassKind, MedicalCondition, MusicDuringClassKind, PregnantOrPostpartum, Prop, SessionKind, StudioKind,
     TemperatureKind, YogaExperienceLevel, YogaGoal, YogaStyle,
@@ -21,7 +22,7 @@ pub struct YogaClassRequest<'a> {
     #[shape(equals = INTENT)]
     pub intent: Text<'a>,
     /// Version of the contract that the request is written by, for example 1.0.0 or v1.0.0.
-    pub intent_version: Text<'a>,
+    pub intent_version: VersionText<'a>,
     /// Identifier of the request; the platform fills it in.
     pub request_id: Option<Text<'a>>,
     /// Where the user looks for a class. Members city, and pincode or postal_code, are read where they are texts.
@@ -114,10 +115,14 @@ impl UserYogaProfile<'_> {
         self.pregnant_or_postpartum == PregnantOrPostpartum::PregnantT3
     }
 
-    /// Whether only postpartum-friendly classes will do. A disclosed `postpartum` counts too, as a pregnancy does.
+    /// Whether only postpartum-friendly classes will do. A disclosed `postpartum` counts too, as a pregnancy does. It does
+    /// not tell how long ago the birth was, so where more than six months are stated, these count.
     pub(crate) fn needs_postpartum(&self) -> bool {
-        self.pregnant_or_postpartum == PregnantOrPostpartum::PostpartumUnder6mo
-            || self.discloses(MedicalCondition::Postpartum)
+        match self.pregnant_or_postpartum {
+            PregnantOrPostpartum::PostpartumUnder6mo => true,
+            PregnantOrPostpartum::PostpartumOver6mo => false,
+            _ => self.discloses(MedicalCondition::Postpartum),
+        }
     }
 
     /// Whether only back-pain-friendly classes will do; mild pain counts.

@@ -27,8 +27,8 @@ pub const RULES: &[RuleRow] = &[
         Judged::Option,
         Dropped,
         "NOT_POSTPARTUM_FRIENDLY",
-        "In the six months after birth, or where the user discloses postpartum, a class of an asked style is \
-         postpartum_friendly.",
+        "In the six months after birth, or where the user discloses postpartum and does not state that it was longer ago, \
+         a class of an asked style is postpartum_friendly.",
     ),
     RuleRow::new(
         Judged::Option,

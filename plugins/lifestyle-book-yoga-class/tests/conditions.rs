@@ -115,6 +115,20 @@ fn a_disclosed_birth_counts_as_a_disclosed_pregnancy_does() {
     assert_eq!(evaluate(&user(&[]), &unfit).dropped.len(), 0);
 }
 
+/// What is stated of the time since the birth counts before the disclosure, which does not tell it.
+#[test]
+fn a_birth_that_is_stated_as_long_ago_only_scores() {
+    let fit = class("hatha", "room_temp", "mixed");
+    let unfit = with(fit.clone(), &[("/yoga_class_catalog/0/postpartum_friendly", json!(false))]);
+    let stated =
+        |stage: &str| with(user(&["postpartum"]), &[("/user_yoga_profile/pregnant_or_postpartum", json!(stage))]);
+    let over = stated("postpartum_over_6mo");
+    assert!(seen(&over, &unfit).0 < seen(&over, &fit).0);
+    for stage in ["none", "pregnant_t1", "pregnant_t2", "postpartum_under_6mo"] {
+        assert_eq!(evaluate(&stated(stage), &unfit).dropped.len(), 1, "{stage}");
+    }
+}
+
 #[test]
 fn every_condition_has_its_row_or_drops() {
     for value in <MedicalCondition as Vocabulary>::DESC.values {

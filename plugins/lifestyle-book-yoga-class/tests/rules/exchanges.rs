@@ -51,21 +51,33 @@ fn requests_break_one_rule_each() {
     assert_refused(check_request("search_classes", &request()), "INVALID_REQUEST", &[("", "UNKNOWN_TOOL")]);
 }
 
+/// As with every other breach of a shape.
+#[test]
+fn a_bad_version_is_told_beside_other_breaches() {
+    let broken = with(request(), &[("/intent_version", json!("1.0")), ("/session_kind", json!("gym"))]);
+    let expected = [("/intent_version", "BAD_FORMAT"), ("/session_kind", "NOT_IN_VOCABULARY")];
+    assert_refused(check_request("search_providers", &broken), "INVALID_REQUEST", &expected);
+}
+
 #[test]
 fn bands_are_noted_where_they_are_unknown() {
     let odd = with(request(), &[("/ttbs_user_band/time", json!("asap"))]);
     let notes = check_request("search_providers", &odd).unwrap().notes;
     assert_eq!((notes[0].pointer.as_str(), notes[0].code.as_str()), ("/ttbs_user_band/time", "UNKNOWN_BAND"));
-    // The budget band of the preferences stands in for an absent one, and says nothing where it is none.
+    // The budget band of the preferences stands in for an absent one, and counts as neutral where it is none.
     let total = |band: &str, budget_band: Value| {
-        let mut request = with(request(), &[("/preferences/budget_band", budget_band)]);
+        let mut request = with(request(), &[("/preferences/budget_band", budget_band.clone())]);
         request["ttbs_user_band"] = if band.is_empty() { json!({}) } else { json!({"budget": band}) };
-        assert_eq!(check_request("search_providers", &request).unwrap().notes, vec![]);
+        let noted = check_request("search_providers", &request).unwrap().notes;
+        let is_unknown = band.is_empty() && budget_band == "premium";
+        let unknown: &[_] = if is_unknown { &[("/preferences/budget_band", "UNKNOWN_BAND")] } else { &[] };
+        assert_eq!(pairs(&noted), expected(unknown));
         evaluate(&request, &[option(), classes()]).ranked[0].total
     };
     assert_eq!(total("", json!("ok")), total("ok", json!("good")));
     assert_ne!(total("", json!("ok")), total("", json!("good")));
     assert_eq!(total("", json!("premium")), total("good", json!("ok")));
+    assert_eq!(total("ok", json!("premium")), total("ok", json!("good")));
 }
 
 fn exchange(
@@ -117,6 +129,25 @@ fn slots_are_those_that_were_asked_for() {
         expected(&[("/slots/0/class_id", "UNKNOWN_CLASS"), ("/slots/0/instructor_id_assigned", "UNKNOWN_INSTRUCTOR"),])
     );
     assert_eq!(findings(&exchange("get_available_slots", &all, &other, None).unwrap()), vec![]);
+}
+
+/// They are judged as in their object, and told of by their places in the array.
+#[test]
+fn slots_may_come_as_a_bare_array() {
+    let (asked, all) = (sample!("slots-arguments"), sample!("detail-arguments"));
+    let slots = sample!("slots")["slots"].clone();
+    let check = |arguments: &Value, slots: &Value| exchange("get_available_slots", arguments, slots, Some(&option()));
+    assert_eq!(findings(&check(&asked, &slots).unwrap()), vec![]);
+    assert_eq!(findings(&check(&asked, &json!([])).unwrap()), vec![]);
+    let other = with(slots, &[("/0/class_id", json!("class_x"))]);
+    assert_refused(check(&asked, &other), "INTERNAL_ERROR", &[("/0/class_id", "UNEXPECTED_VALUE")]);
+    assert_eq!(findings(&check(&all, &other).unwrap()), expected(&[("/0/class_id", "UNKNOWN_CLASS")]));
+    let broken = json!([{"class_id": "class_hatha", "instructor_id_assigned": " "}, []]);
+    let violations = [("/0/instructor_id_assigned", "EMPTY"), ("/1", "WRONG_TYPE")];
+    assert_refused(check(&asked, &broken), "INTERNAL_ERROR", &violations);
+    for none in [json!("[]"), json!(7), json!(null)] {
+        assert_refused(check(&asked, &none), "INTERNAL_ERROR", &[("", "WRONG_TYPE")]);
+    }
 }
 
 #[test]
