@@ -1,10 +1,11 @@
 //! Creating and cancelling a booking: arguments, results, and the rules between them (spec 2).
 
 use crate::request::{AcIssue, Vehicle};
+use crate::rules::{REFRIGERANT_MISMATCH, tell_mismatch};
 use crate::slot::{AcServiceSlot, ServiceScopeCode};
 use crate::{AcService, tables};
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, RequestRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 pub struct CreateBooking;
 
@@ -67,6 +68,28 @@ impl Tool for CreateBooking {
 
     const POLICY: ToolPolicy = tables::CREATE;
 
+    /// What cannot be booked as it was quoted is refused before the partner is called.
+    fn argument_rules(
+        arguments: &CreateArguments<'_>,
+        subject: &Subject<'_, AcServiceSlot<'_>>,
+        rules: &mut RequestRules,
+    ) {
+        let Some(quoted) = subject.quoted else {
+            return;
+        };
+        let scope = &quoted.service_scope;
+        rules.refuse_as(
+            arguments.doorstep_address.is_some() && scope.code.works_on_compressor(),
+            "COMPRESSOR_WORK_REQUIRES_WORKSHOP",
+            "/doorstep_address",
+            format_args!("{} is done at a workshop; book it without doorstep_address.", scope.code.value()),
+        );
+        // The slot was judged against the car of the search. The car that is booked for may be of another year.
+        if let Some(mismatch) = tell_mismatch(scope.code, scope.refrigerant_type, &arguments.vehicle) {
+            rules.refuse_if(true, REFRIGERANT_MISMATCH, "/vehicle/year_of_manufacture", mismatch);
+        }
+    }
+
     fn answer_rules(
         arguments: &CreateArguments<'_>,
         booking: &AcServiceBooking<'_>,
@@ -106,6 +129,16 @@ impl Tool for CreateBooking {
             "/service_scope_confirmed",
             format_args!("{} was quoted, {} is confirmed.", quoted_scope.value(), scope.value()),
         );
+        // Work that touches no refrigerant may be quoted with any. The booking names none, so it is a finding only.
+        let refrigerant = quoted.service_scope.refrigerant_type;
+        if let Some(mismatch) = tell_mismatch(scope, refrigerant, &arguments.vehicle) {
+            rules.finding_if(
+                true,
+                REFRIGERANT_MISMATCH,
+                "/service_scope_confirmed",
+                format_args!("{} is confirmed for a slot with {}. {mismatch}", scope.value(), refrigerant.value()),
+            );
+        }
     }
 
     fn reference<'r>(booking: &'r AcServiceBooking<'_>) -> Option<&'r str> {

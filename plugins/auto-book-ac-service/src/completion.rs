@@ -10,9 +10,11 @@
 //! Without a lock only parts are an estimate by name (`parts_estimate_inr`); labour that rises above everything that was
 //! quoted is not the price that the user was shown. The quote is in whole rupees, so a rupee more or less is rounding.
 //!
-//! Whatever deviates is a finding: the report is accepted, posted, and reviewed. One deviation is a strike besides: work that
-//! is reported as another and costlier one than was booked (spec 2, rule 5). Where the platform knows of no booking, it knows
-//! only what was shown to the user, and that is too little for a strike.
+//! Whatever deviates is a finding: the report is accepted, posted, and reviewed. The scope that was performed is compared with
+//! the one that was quoted (spec 2, "Events"). One deviation is a strike besides: work that is reported as another and costlier
+//! one than was booked (spec 2, rule 5). Booked is what the provider confirmed, which may be another scope than was quoted. Who
+//! then does the work that was confirmed has deviated from the quote and has relabelled nothing. Where the platform knows of no
+//! booking, it knows only what was shown to the user, and that is too little for a strike.
 
 use crate::booking::exceeds;
 use crate::order::CONFIRMED_SCOPE;
@@ -37,7 +39,7 @@ pub struct AcServiceReport {
     pub warranty_card_issued: bool,
 }
 
-/// The scope that was booked must be the one that was performed (spec 2, rule 5), and the money that of the quote.
+/// The scope that was performed must be the one that was quoted and booked (spec 2, rule 5), and the money that of the quote.
 /// Lateness is never said: the report has no time at which the work began.
 pub(crate) fn report_rules(
     report: &Report<'_, AcServiceReport>,
@@ -45,13 +47,7 @@ pub(crate) fn report_rules(
     rules: &mut ReportRules,
 ) {
     let performed = report.extra.service_scope_performed;
-    if let Some(booked) = booked_scope(subject) {
-        let at = "/service_scope_performed";
-        let message = format_args!("{} was booked, {} was performed.", booked.value(), performed.value());
-        rules.finding_if(booked != performed, "SCOPE_MISMATCH", at, message);
-        let costlier = performed.cost_rank() > booked.cost_rank();
-        rules.strike_if(subject.order.is_some() && costlier, "SCOPE_RELABELLED", at, message);
-    }
+    check_scope(performed, subject, rules);
     let Some(quoted) = subject.quoted else {
         return;
     };
@@ -62,10 +58,29 @@ pub(crate) fn report_rules(
     }
 }
 
-/// The scope that the provider confirmed, or else the one that was quoted.
-fn booked_scope(subject: &Subject<'_, AcServiceSlot<'_>>) -> Option<ServiceScopeCode> {
+/// The scope against the quote and against the booking; see the top of the file. Where one of the two is not known, the other
+/// stands for it.
+fn check_scope(performed: ServiceScopeCode, subject: &Subject<'_, AcServiceSlot<'_>>, rules: &mut ReportRules) {
+    let at = "/service_scope_performed";
+    let quoted = subject.quoted.map(|slot| slot.service_scope.code);
     let confirmed = subject.order.and_then(|order| ServiceScopeCode::from_value(&order.text(CONFIRMED_SCOPE)?));
-    confirmed.or(subject.quoted.map(|slot| slot.service_scope.code))
+    if let Some(expected) = quoted.or(confirmed) {
+        let told = if quoted.is_some() { "quoted" } else { "confirmed" };
+        rules.finding_if(
+            expected != performed,
+            "SCOPE_MISMATCH",
+            at,
+            format_args!("{} was {told}, {} was performed.", expected.value(), performed.value()),
+        );
+    }
+    if let Some(booked) = confirmed.or(quoted) {
+        rules.strike_if(
+            subject.order.is_some() && performed.cost_rank() > booked.cost_rank(),
+            "SCOPE_RELABELLED",
+            at,
+            format_args!("{} was booked, {} was performed.", booked.value(), performed.value()),
+        );
+    }
 }
 
 /// The amount against what can be told of it from the quote; see the top of the file.

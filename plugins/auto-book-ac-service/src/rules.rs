@@ -1,13 +1,16 @@
 //! Rules between the members of a request, and on an option against the request (spec 2).
 
 use crate::overhaul::check_overhaul;
-use crate::request::AcServiceRequest;
-use crate::slot::{AcServiceSlot, EstimatedPrice, FIRST_R1234YF_YEAR, ProviderType, RefrigerantType};
+use crate::request::{AcServiceRequest, Vehicle};
+use crate::slot::{AcServiceSlot, EstimatedPrice, FIRST_R1234YF_YEAR, ProviderType, RefrigerantType, ServiceScopeCode};
 use contract_sdk::shape::Inr;
 use contract_sdk::{ItemRules, RequestRules, Vocabulary};
 
 /// By how much the parts of a price may miss its total, in INR: providers round each part.
 pub(crate) const PRICE_TOLERANCE_INR: u64 = 1;
+
+/// The code of a refrigerant that the car does not take: in a search, in a booking's arguments, in its answer.
+pub(crate) const REFRIGERANT_MISMATCH: &str = "REFRIGERANT_MISMATCH";
 
 pub(crate) fn request_rules(request: &AcServiceRequest<'_>, rules: &mut RequestRules) {
     if let Some(window) = request.service_preferences.preferred_window {
@@ -54,17 +57,24 @@ fn check_doorstep(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
 
 /// The refrigerant must match the vehicle; the wrong one is grounds for suspension (spec 2, rule 11).
 fn check_refrigerant(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
-    let Some(year) = request.vehicle.year_of_manufacture else {
-        return;
-    };
     let scope = &slot.service_scope;
+    if let Some(mismatch) = tell_mismatch(scope.code, scope.refrigerant_type, &request.vehicle) {
+        rules.strike_if(true, REFRIGERANT_MISMATCH, "/service_scope/refrigerant_type", mismatch);
+    }
+}
+
+/// Says so where such work is done with a refrigerant that the car does not take. Of a car of unknown year nothing is said.
+pub(crate) fn tell_mismatch(
+    scope: ServiceScopeCode,
+    refrigerant: RefrigerantType,
+    vehicle: &Vehicle<'_>,
+) -> Option<String> {
+    let year = vehicle.year_of_manufacture?;
+    if !scope.touches_refrigerant() || refrigerant.suits(year) {
+        return None;
+    }
     let right = if year < FIRST_R1234YF_YEAR { RefrigerantType::R134a } else { RefrigerantType::R1234yf };
-    rules.strike_if(
-        scope.code.touches_refrigerant() && !scope.refrigerant_type.suits(year),
-        "REFRIGERANT_MISMATCH",
-        "/service_scope/refrigerant_type",
-        format_args!("A car of {year} takes {}, not {}.", right.value(), scope.refrigerant_type.value()),
-    );
+    Some(format!("A car of {year} takes {}, not {}.", right.value(), refrigerant.value()))
 }
 
 /// A slot farther away than the user asked for is not an answer to the request.

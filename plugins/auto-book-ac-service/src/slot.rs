@@ -188,6 +188,12 @@ impl ServiceScopeCode {
         matches!(self, Self::BasicCheck | Self::RefrigerantTopup | Self::CabinFilterOnly)
     }
 
+    /// Whether the compressor is worked on, by itself or as a part of the whole circuit. Such work has an error code of its own
+    /// where it is asked for at the door (spec 2, "Errors").
+    pub(crate) const fn works_on_compressor(self) -> bool {
+        matches!(self, Self::CompressorService | Self::FullOverhaul)
+    }
+
     /// Where such work stands by what it costs, the dearest last. Scopes whose prices overlap share a rank, so that a higher
     /// rank always means dearer work.
     ///

@@ -9,6 +9,18 @@ use contract_sdk::bindings::Judged::{self, Answer, Report, Request};
 /// Every rule beyond the shapes.
 pub const RULES: &[RuleRow] = &[
     RuleRow::new(Request, Refused, "WINDOW_ORDER", "The preferred window ends after it starts."),
+    RuleRow::new(
+        Request,
+        Refused,
+        "COMPRESSOR_WORK_REQUIRES_WORKSHOP",
+        "No doorstep_address comes with the booking of a slot that is for compressor_service or full_overhaul.",
+    ),
+    RuleRow::new(
+        Request,
+        Refused,
+        "REFRIGERANT_MISMATCH",
+        "Where the work of the slot touches refrigerant, the car that it is booked for takes the refrigerant of the slot.",
+    ),
     RuleRow::new(Judged::Option, Dropped, "UNCERTIFIED", "The provider is certified to handle refrigerant."),
     RuleRow::new(
         Judged::Option,
@@ -61,18 +73,25 @@ pub const RULES: &[RuleRow] = &[
         "PRICE_LOCK_EXCEEDED",
         "Under a price lock the total is not above the quoted one by more than the cap.",
     ),
+    RuleRow::new(
+        Answer,
+        Finding,
+        "REFRIGERANT_MISMATCH",
+        "Where the work that is confirmed touches refrigerant, the car takes the refrigerant of the slot that was quoted.",
+    ),
     RuleRow::new(Answer, Finding, "SCOPE_CHANGED", "The scope that is confirmed is the one that was quoted."),
     RuleRow::new(
         Report,
         Finding,
         "SCOPE_MISMATCH",
-        "The scope that was performed is the one that was confirmed or, where none was, quoted.",
+        "The scope that was performed is the one that was quoted or, where no quote is known, confirmed.",
     ),
     RuleRow::new(
         Report,
         Strike,
         "SCOPE_RELABELLED",
-        "No work is reported as another and costlier one than was booked, for example a top-up as a full overhaul.",
+        "No work is reported as another and costlier one than was booked, for example a top-up as a full overhaul. Booked is \
+         the scope that was confirmed or, where none is known, quoted.",
     ),
     RuleRow::new(
         Report,

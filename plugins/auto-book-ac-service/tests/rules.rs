@@ -6,7 +6,7 @@ use contract_sdk::bindings::{Candidate, CheckedResponse, Evaluation, Payload, Pr
 use contract_sdk::example::{self, with};
 use contract_sdk::testing::{
     self, assert_drops, assert_passes, assert_refused, assert_strikes, check_completion, check_completion_about,
-    check_response, expected, pairs,
+    check_request_about, check_response, expected, pairs,
 };
 use contract_sdk::{Vocabulary as _, engine, sample};
 use serde_json::{Value, json};
@@ -275,13 +275,80 @@ fn booking() -> Value {
     })
 }
 
-fn create(payload: &Value, quoted: Option<&Value>) -> Result<CheckedResponse, Refusal> {
+const CREATE: &str = "create_ac_service_booking";
+
+fn create_arguments() -> Value {
     let request = request();
-    let arguments = json!({
+    json!({
         "request_id": "r", "slot_id": "s-1", "vehicle": request["vehicle"], "ac_issue": request["ac_issue"],
         "contact_phone": "+919800000000",
-    });
-    check_response::<AcService>("create_ac_service_booking", &arguments, payload, quoted)
+    })
+}
+
+fn create(payload: &Value, quoted: Option<&Value>) -> Result<CheckedResponse, Refusal> {
+    check_response::<AcService>(CREATE, &create_arguments(), payload, quoted)
+}
+
+/// Asks for a booking of the slot with these changes.
+fn ask(arguments: &Value, changes: &[(&str, Value)]) -> Result<PreparedRequest, Refusal> {
+    let about = example::quote(Some(with(slot(), changes).to_string()));
+    check_request_about::<AcService>(&testing::context(), CREATE, arguments, &about)
+}
+
+#[test]
+fn compressor_work_is_not_booked_at_the_door() {
+    let code = "COMPRESSOR_WORK_REQUIRES_WORKSHOP";
+    let mut at_the_door = create_arguments();
+    at_the_door["doorstep_address"] = json!("1 Example Road");
+    for scope in ["compressor_service", "full_overhaul"] {
+        let scope = [("/service_scope/code", json!(scope))];
+        assert_refused(ask(&at_the_door, &scope), code, &[("/doorstep_address", code)]);
+        assert!(ask(&create_arguments(), &scope).is_ok());
+    }
+    for scope in ["basic_check", "refrigerant_topup", "cabin_filter_only", "leak_diagnosis"] {
+        assert!(ask(&at_the_door, &[("/service_scope/code", json!(scope))]).is_ok(), "{scope}");
+    }
+    // Without the slot nobody knows what work it is.
+    assert!(check_request_about::<AcService>(&testing::context(), CREATE, &at_the_door, &example::quote(None)).is_ok());
+}
+
+#[test]
+fn a_booking_is_for_a_car_that_takes_the_refrigerant() {
+    let place = "/vehicle/year_of_manufacture";
+    let car_of = |year: i64| with(create_arguments(), &[(place, json!(year))]);
+    let gas = |name: &str| [("/service_scope/refrigerant_type", json!(name))];
+    for (year, right, wrong) in [(2016, "r134a", "r1234yf"), (2017, "r1234yf", "r134a")] {
+        assert_refused(ask(&car_of(year), &gas(wrong)), "INVALID_REQUEST", &[(place, "REFRIGERANT_MISMATCH")]);
+        assert!(ask(&car_of(year), &gas(right)).is_ok() && ask(&car_of(year), &gas("mixed")).is_ok());
+    }
+    let check = [("/service_scope/code", json!("basic_check"))];
+    assert!(ask(&car_of(2016), &check).is_ok(), "a check touches no refrigerant");
+    let mut unknown = create_arguments();
+    unknown["vehicle"].as_object_mut().unwrap().remove("year_of_manufacture");
+    assert!(ask(&unknown, &gas("r134a")).is_ok());
+}
+
+#[test]
+fn work_that_is_confirmed_is_done_with_the_right_refrigerant() {
+    let quote_of = |gas: &str| {
+        let scope = ("/service_scope/code", json!("basic_check"));
+        with(quote(), &[scope, ("/service_scope/refrigerant_type", json!(gas))])
+    };
+    let at = "/service_scope_confirmed";
+    for scope in ["refrigerant_topup", "leak_diagnosis", "compressor_service", "full_overhaul"] {
+        let booking = with(booking(), &[(at, json!(scope))]);
+        let passed = create(&booking, Some(&quote_of("r134a"))).unwrap();
+        assert_eq!(pairs(&passed.findings), expected(&[(at, "SCOPE_CHANGED"), (at, "REFRIGERANT_MISMATCH")]));
+        for right in ["r1234yf", "mixed"] {
+            let passed = create(&booking, Some(&quote_of(right))).unwrap();
+            assert_eq!(pairs(&passed.findings), expected(&[(at, "SCOPE_CHANGED")]));
+        }
+    }
+    for scope in ["basic_check", "cabin_filter_only"] {
+        let booking = with(booking(), &[(at, json!(scope))]);
+        let passed = create(&booking, Some(&quote_of("r134a"))).unwrap();
+        assert!(passed.findings.iter().all(|found| found.code == "SCOPE_CHANGED"), "{scope} touches no refrigerant");
+    }
 }
 
 /// A quote of 1000 INR, locked to 10 %.
@@ -347,13 +414,50 @@ fn a_cancellation_names_its_booking_and_its_fee() {
     assert_refused(cancel("b-2", 0), "INTERNAL_ERROR", &[("/booking_id", "UNEXPECTED_VALUE")]);
 }
 
-#[test]
-fn completion_reports() {
-    let report = json!({
+fn report() -> Value {
+    json!({
         "intent": "auto.book_ac_service", "external_id": "b-1", "request_id": "r-1", "amount_inr": 2200.50,
         "gst_inr": 396.09, "tips_inr": 0, "pass_through_inr": 0, "closed_at": "2026-05-04T12:00:00+05:30",
         "status": "completed", "service_scope_performed": "refrigerant_topup", "warranty_card_issued": true,
-    });
+    })
+}
+
+#[test]
+fn a_report_is_compared_with_the_quote_and_relabelled_against_the_booking() {
+    let at = "/service_scope_performed";
+    let (topup, compressor, overhaul) = ("refrigerant_topup", "compressor_service", "full_overhaul");
+    // The findings and the strikes, each with its code and its message.
+    let judge = |quoted: Option<&str>, confirmed: &str, performed: &str| {
+        let quoted = quoted.map(|scope| with(slot(), &[("/service_scope/code", json!(scope))]).to_string());
+        let kept = json!({"service_scope_confirmed": confirmed}).to_string();
+        let about = Subject { quoted, order: Some(example::order("booked", kept, &[])) };
+        let report = with(report(), &[(at, json!(performed))]);
+        let passed = check_completion_about::<AcService>(&report, &about).unwrap();
+        [passed.findings, passed.strikes]
+            .map(|found| found.into_iter().map(|one| (one.code, one.message)).collect::<Vec<_>>())
+    };
+    let told = |code: &str, message: &str| vec![(code.to_owned(), message.to_owned())];
+    let mismatch = |quoted: &str, performed: &str| {
+        told("SCOPE_MISMATCH", &format!("{quoted} was quoted, {performed} was performed."))
+    };
+    let relabelled = |booked: &str, performed: &str| {
+        told("SCOPE_RELABELLED", &format!("{booked} was booked, {performed} was performed."))
+    };
+    assert_eq!(judge(Some(topup), topup, topup), [vec![], vec![]]);
+    assert_eq!(judge(Some(topup), topup, overhaul), [mismatch(topup, overhaul), relabelled(topup, overhaul)]);
+    assert_eq!(judge(Some(topup), overhaul, overhaul), [mismatch(topup, overhaul), vec![]]);
+    assert_eq!(judge(Some(topup), overhaul, topup), [vec![], vec![]]);
+    assert_eq!(judge(Some(topup), compressor, overhaul), [mismatch(topup, overhaul), relabelled(compressor, overhaul)]);
+    assert_eq!(judge(Some(overhaul), topup, overhaul), [vec![], relabelled(topup, overhaul)]);
+    assert_eq!(judge(Some(overhaul), topup, topup), [mismatch(overhaul, topup), vec![]]);
+    // Of an order whose option nobody knows any more, what was confirmed is all that can be compared.
+    let confirmed = told("SCOPE_MISMATCH", "refrigerant_topup was confirmed, full_overhaul was performed.");
+    assert_eq!(judge(None, topup, overhaul), [confirmed, relabelled(topup, overhaul)]);
+}
+
+#[test]
+fn completion_reports() {
+    let report = report();
     let check = check_completion::<AcService>;
     let passed = check(&report, Some(&slot())).unwrap();
     assert_eq!((passed.amount_paise, passed.charged, passed.findings.len()), (220_050, true, 0));
@@ -366,19 +470,6 @@ fn completion_reports() {
     assert_eq!(pairs(&passed.findings), expected(&[("/service_scope_performed", "SCOPE_MISMATCH")]));
     assert!(passed.strikes.is_empty(), "the platform knows of no booking");
     assert!(check(&other, None).unwrap().findings.is_empty());
-    let booked = |scope: &str| {
-        let kept = json!({"service_scope_confirmed": scope}).to_string();
-        let order = Some(example::order("booked", kept, &[]));
-        let about = Subject { quoted: Some(slot().to_string()), order };
-        let passed = check_completion_about::<AcService>(&other, &about).unwrap();
-        [pairs(&passed.findings), pairs(&passed.strikes)]
-    };
-    let at = "/service_scope_performed";
-    assert_eq!(
-        booked("refrigerant_topup"),
-        [expected(&[(at, "SCOPE_MISMATCH")]), expected(&[(at, "SCOPE_RELABELLED")])]
-    );
-    assert_eq!(booked("full_overhaul"), [expected(&[]), expected(&[])]);
     // Above the locked total of the quote, 3422 INR and 10 %.
     let dear = with(report.clone(), &[("/pass_through_inr", json!(1167.62))]);
     let passed = check(&dear, Some(&sample!("slot"))).unwrap();
