@@ -188,7 +188,9 @@ fn check_no_claim_bonus(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<
             at,
             format_args!("A bonus of {found} % is applied, although {why}."),
         );
-    } else if let Some(most) = previous.ncb_pct_carry_forward {
+    } else if let Some(stated) = previous.ncb_pct_carry_forward {
+        // A negative figure is no reason to refuse a quote without a bonus.
+        let most = stated.max(0);
         rules.drop_if(
             found > most,
             "NCB_ABOVE_CARRY_FORWARD",

@@ -33,9 +33,6 @@ const SAFETY: &Signals<5> = &Signals::new([
     ("wording_url", 0.10),
 ]);
 
-/// Who requires a policy at once cares more for whether it can be had at once than for minutes or inspections.
-const TIME_INSTANT: &Signals<3> = &TIME.emphasise("instant_issuance", 2.0);
-
 /// The usual bands, and one for who puts safety above all.
 const BANDS: &[BandFactor; 12] =
     &with_band(USUAL_BANDS, BandFactor { axis: Axis::Safety, value: "great", factor: 1.5 });
@@ -108,18 +105,16 @@ impl Pool {
 /// What the rules say of a quote, per axis.
 pub(crate) fn score(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, pool: &Pool) -> Axes {
     Axes {
-        time: time(request, quote),
+        time: time(quote),
         taste: taste(request, quote, pool),
         budget: budget(request, quote, pool),
         safety: safety(quote, pool, &request.bands()),
     }
 }
 
-fn time(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>) -> f64 {
-    let at_once = request.buyer_preferences.instant_issuance_required == Some(true);
-    let signals = if at_once { TIME_INSTANT } else { TIME };
+fn time(quote: &MotorQuote<'_>) -> f64 {
     let minutes = (MAX_MINUTES - quote.estimated_issuance_minutes as f64) / (MAX_MINUTES - MIN_MINUTES);
-    signals.blend([f64::from(quote.instant_issuance_possible), minutes, f64::from(!quote.inspection_required)])
+    TIME.blend([f64::from(quote.instant_issuance_possible), minutes, f64::from(!quote.inspection_required)])
 }
 
 fn taste(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, pool: &Pool) -> f64 {

@@ -56,7 +56,11 @@ impl Vehicle<'_> {
         match self.vehicle_type {
             VehicleType::Car => VehicleKind::Car,
             VehicleType::TwoWheeler => VehicleKind::TwoWheeler,
-            VehicleType::Commercial => self.subtype.map_or(VehicleKind::OtherCommercial, VehicleSubtype::kind),
+            // A private subtype does not make a commercial vehicle private: no bundle is for it.
+            VehicleType::Commercial => self
+                .subtype
+                .filter(|subtype| subtype.belongs_to(VehicleType::Commercial))
+                .map_or(VehicleKind::OtherCommercial, VehicleSubtype::kind),
             VehicleType::Ev => self.subtype.map_or(VehicleKind::ElectricUnspecified, VehicleSubtype::kind),
         }
     }

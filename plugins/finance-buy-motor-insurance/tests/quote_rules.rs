@@ -143,12 +143,18 @@ fn floors_where_the_request_leaves_something_out() {
     let electric = [("fuel_type", json!("electric"))];
     floor_is(&vehicle(false, &electric), 0, 1780);
     floor_is(&vehicle(false, &[("type", json!("ev"))]), 0, 457);
-    floor_is(&vehicle(false, &[("type", json!("ev")), ("kw_rating", json!(100))]), 0, 457);
-    let new_ev = |years: i64| {
-        with(vehicle(true, &[("type", json!("ev"))]), &[("/buyer_preferences/long_term_tp_years", json!(years))])
+    // It may be a car or a two-wheeler: the lower rate of its power counts, and a bundle tells which it is.
+    for (kw, floor) in [(3, 457), (16, 1161), (17, 1780), (30, 1780), (31, 2383), (100, 2383)] {
+        floor_is(&vehicle(false, &[("type", json!("ev")), ("kw_rating", json!(kw))]), 0, floor);
+    }
+    let new_ev = |kw: Value, years: i64| {
+        let vehicle = vehicle(true, &[("type", json!("ev")), ("kw_rating", kw)]);
+        with(vehicle, &[("/buyer_preferences/long_term_tp_years", json!(years))])
     };
-    floor_is(&new_ev(3), 3, 5543);
-    floor_is(&new_ev(5), 5, 2466);
+    for (kw, car, two_wheeler) in [(Value::Null, 5543, 2466), (json!(30), 5543, 12_849), (json!(66), 20_907, 12_849)] {
+        floor_is(&new_ev(kw.clone(), 3), 3, car);
+        floor_is(&new_ev(kw, 5), 5, two_wheeler);
+    }
 }
 
 #[test]
@@ -236,6 +242,10 @@ fn a_bonus_is_earned() {
             ("/premium_breakdown/total_payable_inr", json!(14_014 + 1640)),
         ],
     );
+    // A negative figure carries nothing forward, and refuses no quote that has no bonus.
+    let negative = history(&[("/previous_policy/ncb_pct_carry_forward", json!(-5))]);
+    passes(&negative, &without);
+    drops(&negative, &with(quote(), &[(at, json!(1))]), at, "NCB_ABOVE_CARRY_FORWARD");
     let lapse = "/previous_policy/lapse_days";
     for reason in [
         history(&[("/previous_policy/has_prior_policy", json!(false))]),

@@ -206,13 +206,13 @@ fn bands_and_wishes_prefer_what_the_spec_says() {
     let found = axes(&band("good"), &[&both, &slow, &few]);
     assert!(found[0].safety - found[1].safety < 0.01, "{found:?}");
 
+    // The spec states one weight of instant issuance, whether it is required or not.
     let instant = "/instant_issuance_possible";
-    let wish = |required: bool| {
+    for required in [true, false] {
         let request = with(request(), &[("/buyer_preferences/instant_issuance_required", json!(required))]);
         let found = axes(&request, &[&[(instant, json!(false))], &[(instant, json!(true))]]);
-        found[1].time - found[0].time
-    };
-    assert!(wish(true) > wish(false));
+        near(found[1].time - found[0].time, 0.50);
+    }
 
     // Who names no insurer and no addon is not served better by one than by another.
     let open = with(

@@ -67,6 +67,24 @@ fn electric_vehicles_state_power_and_battery() {
     }
 }
 
+/// Rules judge a request of sound shape alone, so what is left to them is told with the shape where that is broken.
+#[test]
+fn what_is_absent_is_told_beside_broken_shapes() {
+    let mut request = with(request(), &[("/vehicle/type", json!("boat")), ("/vehicle/fuel_type", json!("electric"))]);
+    for member in ["kw_rating", "battery_kwh", "invoice_value_inr"] {
+        request["vehicle"].as_object_mut().unwrap().remove(member);
+    }
+    let found = search(&request).unwrap_err();
+    let told: Vec<_> = found.violations.iter().map(|found| (found.pointer.as_str(), found.code.as_str())).collect();
+    let expected = [
+        ("/vehicle/type", "NOT_IN_VOCABULARY"),
+        ("/vehicle/kw_rating", "REQUIRED"),
+        ("/vehicle/battery_kwh", "REQUIRED"),
+        ("/vehicle/invoice_value_inr", "REQUIRED"),
+    ];
+    assert_eq!((found.code.as_str(), told.as_slice()), ("INVALID_REQUEST", expected.as_slice()));
+}
+
 #[test]
 fn a_new_vehicle_states_its_invoice() {
     let code = "INVOICE_VALUE_INVALID";
@@ -116,6 +134,11 @@ fn bundles_follow_the_vehicle() {
     accepts(&new("ev", None, 5, bundle));
     refuses(&new("ev", None, 0, bundle), "LONG_TERM_TP_REQUIRED", years, "LONG_TERM_TP_REQUIRED");
     let not_allowed = "LONG_TERM_TP_NOT_ALLOWED";
+    // A private subtype makes no commercial vehicle private; that the two disagree is noted.
+    for subtype in ["sedan", "scooter"] {
+        assert!(search(&new("commercial", Some(subtype), 0, "comprehensive")).is_ok());
+        refuses(&new("commercial", Some(subtype), 3, "comprehensive"), "INVALID_REQUEST", years, not_allowed);
+    }
     for subtype in ["taxi", "goods_carrier_lcv", "e_bike_commercial"] {
         accepts(&new("commercial", Some(subtype), 0, "comprehensive"));
         refuses(&new("commercial", Some(subtype), 3, "comprehensive"), "INVALID_REQUEST", years, not_allowed);

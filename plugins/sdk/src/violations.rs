@@ -16,6 +16,8 @@ pub struct Violations {
     list: Vec<Violation>,
     /// Found beyond [`MAX_VIOLATIONS`] and not kept.
     more: usize,
+    /// Members that are absent, and whose absence a rule is to judge.
+    left_to_rules: Vec<String>,
 }
 
 impl Violations {
@@ -49,6 +51,19 @@ impl Violations {
             return;
         }
         self.list.push(Violation { pointer: pointer.to_string(), code: code.to_owned(), message: message.to_string() });
+    }
+
+    /// Keeps in mind that a member is absent whose absence a rule judges, see [`Violations::report_left_to_rules`].
+    #[cold]
+    pub(crate) fn leave_to_rules(&mut self, at: &At<'_>) {
+        self.left_to_rules.push(at.to_string());
+    }
+
+    /// Records the members that were left to rules as missing: the document is broken elsewhere, so no rule gets to see it.
+    pub(crate) fn report_left_to_rules(&mut self) {
+        for pointer in std::mem::take(&mut self.left_to_rules) {
+            self.add(pointer, crate::code::REQUIRED, "Missing; a value or null is expected.");
+        }
     }
 
     /// The list as it goes to the host. What was not kept is counted in the last message.

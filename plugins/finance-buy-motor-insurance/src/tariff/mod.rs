@@ -115,11 +115,11 @@ impl Tariff {
         let rate = match vehicle.kind() {
             VehicleKind::Car => self.car_rates(electric).floor(vehicle.size(electric), bundle_years)?,
             VehicleKind::TwoWheeler => self.two_wheeler_rates(electric).floor(vehicle.size(electric), bundle_years)?,
-            // The bundle tells a car from a two-wheeler; a year's cover does not, and the two-wheeler's is lower.
-            VehicleKind::ElectricUnspecified if bundle_years == self.electric_car.bundle_years => {
-                self.electric_car.floor(vehicle.size(true), bundle_years)?
+            // The bundle tells a car from a two-wheeler. A year's cover does not, so the lower of the two rates counts.
+            VehicleKind::ElectricUnspecified => {
+                let rates = [&self.electric_car, &self.electric_two_wheeler];
+                rates.into_iter().filter_map(|rates| rates.floor(vehicle.size(true), bundle_years)).min()?
             }
-            VehicleKind::ElectricUnspecified => self.electric_two_wheeler.floor(None, bundle_years)?,
             _ if bundle_years > 0 => return None,
             VehicleKind::GoodsCarrier { heavy } => self.goods_floor(vehicle, heavy, electric)?,
             VehicleKind::Taxi if !electric => find(self.taxi, |band| band.up_to, vehicle.size(false))?.floor(vehicle),

@@ -315,7 +315,7 @@ impl<'a, T: Shape<'a>> Shape<'a> for Nullable<T> {
 }
 
 /// As [`Nullable`], but that it is absent is not reported where it is read: a rule of the contract does, for the error
-/// table has a code for it.
+/// table has a code for it. In a document that is broken elsewhere, which no rule gets to see, it is reported as missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuledNullable<T> {
     Absent,

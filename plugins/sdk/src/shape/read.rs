@@ -161,6 +161,8 @@ impl<T> Member<T> {
                 let value = T::absent();
                 if value.is_none() {
                     report_missing(&T::DESC, &at.member(field), out);
+                } else if T::ABSENCE_RULED {
+                    out.leave_to_rules(&at.member(field));
                 }
                 value
             }
@@ -209,7 +211,10 @@ pub fn read_document<'a, T: Shape<'a>>(json: &'a str) -> Result<T, Vec<Violation
     let value = T::read(&mut parser, &At::ROOT, &mut out);
     match (parser.end(), value) {
         (Ok(()), Some(value)) if out.is_empty() => Ok(value),
-        (Ok(()), _) => Err(out.into_list()),
+        (Ok(()), _) => {
+            out.report_left_to_rules();
+            Err(out.into_list())
+        }
         // What was found before the text broke is of no use: the sender has to fix the text first.
         (Err(broken), _) => {
             let mut only = Violations::new();
