@@ -16,8 +16,8 @@ pub struct Violations {
     list: Vec<Violation>,
     /// Found beyond [`MAX_VIOLATIONS`] and not kept.
     more: usize,
-    /// Members that are absent, and whose absence a rule is to judge.
-    left_to_rules: Vec<String>,
+    /// How many of the list are no violations as long as they are alone: absent members, each of which a rule is to judge.
+    left_to_rules: usize,
 }
 
 impl Violations {
@@ -25,8 +25,9 @@ impl Violations {
         Self::default()
     }
 
+    /// Whether nothing was found but what rules are to judge.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.list.len() == self.left_to_rules
     }
 
     /// Records a violation at the place that a reader stands at.
@@ -53,17 +54,13 @@ impl Violations {
         self.list.push(Violation { pointer: pointer.to_string(), code: code.to_owned(), message: message.to_string() });
     }
 
-    /// Keeps in mind that a member is absent whose absence a rule judges, see [`Violations::report_left_to_rules`].
+    /// Records that a member is absent whose absence a rule judges. It is told only where the document is broken
+    /// elsewhere, for then no rule gets to see it.
     #[cold]
     pub(crate) fn leave_to_rules(&mut self, at: &At<'_>) {
-        self.left_to_rules.push(at.to_string());
-    }
-
-    /// Records the members that were left to rules as missing: the document is broken elsewhere, so no rule gets to see it.
-    pub(crate) fn report_left_to_rules(&mut self) {
-        for pointer in std::mem::take(&mut self.left_to_rules) {
-            self.add(pointer, crate::code::REQUIRED, "Missing; a value or null is expected.");
-        }
+        let before = self.list.len();
+        self.add(at, crate::code::REQUIRED, "Missing; a value or null is expected.");
+        self.left_to_rules += self.list.len() - before;
     }
 
     /// The list as it goes to the host. What was not kept is counted in the last message.

@@ -211,10 +211,7 @@ pub fn read_document<'a, T: Shape<'a>>(json: &'a str) -> Result<T, Vec<Violation
     let value = T::read(&mut parser, &At::ROOT, &mut out);
     match (parser.end(), value) {
         (Ok(()), Some(value)) if out.is_empty() => Ok(value),
-        (Ok(()), _) => {
-            out.report_left_to_rules();
-            Err(out.into_list())
-        }
+        (Ok(()), _) => Err(out.into_list()),
         // What was found before the text broke is of no use: the sender has to fix the text first.
         (Err(broken), _) => {
             let mut only = Violations::new();
