@@ -25,6 +25,9 @@ const TAKEN_OVER: Duration = Duration::from_secs(8);
 const HEARD_WITHIN: Duration = Duration::from_secs(3);
 /// For so long the partner wants to be left alone: longer than a search waits, and than a test on a busy machine takes.
 const LEFT_ALONE_SECONDS: u32 = 60;
+/// How often two calls are tried that are to be counted together. Where a busy machine keeps the store from answering in time,
+/// each gateway counts alone and says so, which tells nothing.
+const ATTEMPTS: usize = 5;
 const TOOLS: &str = "/api/v1/intents/auto.book_ac_service/tools";
 const CREATE: &str = "create_ac_service_booking";
 
@@ -113,6 +116,10 @@ async fn unshared_calls(gateway: &Gateway) -> u64 {
     count.map_or(0, |count| count.parse().expect("a count"))
 }
 
+async fn unshared_by_all(gateways: &[Gateway]) -> u64 {
+    join_all(gateways.iter().map(unshared_calls)).await.iter().sum()
+}
+
 fn code(answer: &Answer) -> (u16, Option<&str>) {
     (answer.status, answer.body["error"]["code"].as_str())
 }
@@ -133,6 +140,19 @@ async fn book(gateway: &Gateway, user: &str, option: &Value, key: &str) -> Answe
     gateway.call_for(user, "POST", &format!("{TOOLS}/{CREATE}"), token, Some(&body)).await
 }
 
+/// What a user gets who books two options at once, one at each gateway.
+async fn book_at_once(gateways: &[Gateway; 2], user: &str) -> Vec<Answer> {
+    let found = search(&gateways[0], Some(user)).await;
+    let options = found["options"].as_array().expect("a list");
+    let options: Vec<&Value> = options.iter().filter(|option| option["bookable"] == true).take(2).collect();
+    assert_eq!(options.len(), 2, "{found}");
+    let both = [0, 1].map(|at| {
+        let (gateway, option) = (&gateways[at], options[at]);
+        async move { book(gateway, user, option, &format!("{user}-{at}")).await }
+    });
+    join_all(both).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_creates_once_a_minute_and_searches_once_a_second_over_two_gateways() {
     for store in postgres().into_iter().chain([sqlite()]) {
@@ -141,16 +161,15 @@ async fn a_user_creates_once_a_minute_and_searches_once_a_second_over_two_gatewa
         let gateways: [Gateway; 2] = store.gateways(&PartnerEntry::new("oem", &partner.url));
         all_know(&[&gateways[0], &gateways[1]], 2).await;
         // One after the other, for what one user books is gone for the next.
-        for user in ["ann", "bob"] {
-            let found = search(&gateways[0], Some(user)).await;
-            let options = found["options"].as_array().expect("a list");
-            let options: Vec<&Value> = options.iter().filter(|option| option["bookable"] == true).take(2).collect();
-            assert_eq!(options.len(), 2, "{found}");
-            let both = [0, 1].map(|at| {
-                let (gateway, option) = (&gateways[at], options[at]);
-                async move { book(gateway, user, option, &format!("{user}-{at}")).await }
-            });
-            let answers = join_all(both).await;
+        for name in ["ann", "bob"] {
+            let mut answers = Vec::new();
+            for attempt in 0..ATTEMPTS {
+                let before = unshared_by_all(&gateways).await;
+                answers = book_at_once(&gateways, &format!("{name}-{attempt}")).await;
+                if unshared_by_all(&gateways).await == before {
+                    break;
+                }
+            }
             let mut codes: Vec<_> = answers.iter().map(code).collect();
             codes.sort_unstable();
             assert_eq!(codes, [(200, None), (429, Some("RATE_LIMITED"))], "{}: {answers:?}", store.engine);
@@ -168,7 +187,7 @@ async fn a_user_creates_once_a_minute_and_searches_once_a_second_over_two_gatewa
         }))
         .await;
         // A store that a busy machine keeps from answering in time counts nothing, and the gateway says how often.
-        let unshared = join_all(gateways.iter().map(unshared_calls)).await.iter().sum::<u64>();
+        let unshared = unshared_by_all(&gateways).await;
         let (sum, most) = (answered.iter().sum::<u64>(), begun.elapsed().as_secs() + 1);
         eprintln!(
             "{}: {answered:?} searches of one user in {:?}, {unshared} calls not counted together",
