@@ -1,8 +1,9 @@
 //! What a disclosed condition asks of a class (spec 3, "Rules that must hold": it leads to an appropriate class).
 //!
 //! One table. A class that does not suit loses taste and gets a notice on its card, and nothing more: what drops a class
-//! is in `judge`. Back pain, pregnancy and birth drop there; back pain and birth have their notices here. The reasons are those of general
-//! advice to teachers; they are not a medical judgement. `docs/yoga-conditions.md` shows the table, and a test compares.
+//! is in `judge`. Back pain, pregnancy and birth drop there; back pain and birth have their notices here. The reasons are
+//! those of general advice to teachers; they are not a medical judgement. `docs/yoga-conditions.md` shows the table, and a
+//! test compares.
 
 use crate::option::YogaClassItem;
 use crate::request::UserYogaProfile;
@@ -124,7 +125,8 @@ pub const TABLE: [Advice; 12] = {
             temperatures: HOT,
             levels: ADVANCED,
             lowers_taste: true,
-            reason: "Belly and pelvic floor heal first. A class that is not postpartum-friendly is dropped, unless the birth was over six months ago.",
+            reason: "Belly and pelvic floor heal first. A class that is not postpartum-friendly is dropped, unless the birth was \
+                 over six months ago.",
             notice: "You disclosed a recent birth: ask the instructor to leave out what strains belly and pelvic floor.",
         },
         Advice {
